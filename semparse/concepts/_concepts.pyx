@@ -131,7 +131,7 @@ cdef class Network:
                 out[part * self.d + k] = self.concepts[name, k]
 
     cdef void start(self, const int32_t* x, const int32_t* world, Py_ssize_t length) noexcept nogil:
-        """Take up a sentence, all words unlabelled."""
+        """Begin a sentence, with all words unlabelled."""
         cdef Py_ssize_t j, k, offset
         self.x, self.world, self.length = x, world, length
         for j in range(length):

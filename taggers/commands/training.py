@@ -64,12 +64,10 @@ def train(
     ----------
     file
         One file or several; with `cluster`, also a pattern for many files.
-    inputs, label
-        The input columns, and the label column; several label columns are learned as one label that joins
-        their values.
+    label
+        The label column; several columns are learned as one label that joins their values.
     options
-        Those of `TrainOptions` and of `SequenceTagger`. The file `curve` becomes a table with the fields of
-        `TrainingPoint`.
+        Those of `TrainOptions` and of `SequenceTagger`. The file `curve` gets the fields of `TrainingPoint`.
     """
     files = paths_of(file)
     options = {name: value for name, value in options.items() if value is not None}
@@ -113,23 +111,12 @@ def train(
         tagger.calibrate(*held_out)
     model = tagger.model_
     if len(labels) == 1:
-        seen: list[CountedLabels] = [LabelsOfFile(*part) for part in parts]
         for part in parts:
             tell_of_reading(*part)
+        seen: list[CountedLabels] = [LabelsOfFile(*part) for part in parts]
         seen = seen or [CountedLabels(facts.name, facts.triples)]
-        _warn_of_labels(model, seen, schemes=settings["labels"] != "none")
-        if held_out:
-            gold = gold_labels(model, held_out[0])
-            warn_of_gold(gold, model.names, model.labels.outer, held_out[0].name, "the model's")
-            phrases = model.labels.outer != "none"
-            warn_of_unknown(held_out[0], held_out[0].width - 1, model.names, phrases=phrases)
-    if not len(model.space):
-        warnings.warn("no feature is left; is the cutoff too high?", stacklevel=2)
-    if "documents" in options and not model.space.uses_documents:
-        warnings.warn(
-            "--documents has no effect, as the template uses neither doc_form nor doc_label; add one, as in "
-            f"--template '{task} + doc_form[0]'", stacklevel=2,
-        )  # fmt: skip
+        _warn_of_labels(model, seen, *held_out[:1], schemes=settings["labels"] != "none")
+    _warn_of_features(model, task, options)
     tagger.save(output, training_state=to.keep_state, dtype=to.dtype, prune=to.prune)
     if held_out and (to.fit_bias or to.dtype != "float32" or to.prune is not None):
         _score_saved(output, held_out[0], held_out[1], options.get("callback"))
@@ -215,8 +202,20 @@ def _renamed(parts: Sequence[Labelled], task: str) -> list[Labelled]:
     return [part._replace(gold=part.gold.renamed(usual)) for part in parts]
 
 
-def _warn_of_labels(model: TaggerModel, files: Sequence[CountedLabels], *, schemes: bool) -> None:
-    """Warn about suspicious labels in the training files."""
+def _warn_of_features(model: TaggerModel, task: str, options: Mapping[str, Any]) -> None:
+    if not len(model.space):
+        warnings.warn("no feature is left; is the cutoff too high?", stacklevel=3)
+    if "documents" in options and not model.space.uses_documents:
+        warnings.warn(
+            "--documents has no effect, as the template uses neither doc_form nor doc_label; add one, as in "
+            f"--template '{task} + doc_form[0]'", stacklevel=3,
+        )  # fmt: skip
+
+
+def _warn_of_labels(
+    model: TaggerModel, files: Sequence[CountedLabels], held_out: Columns | None = None, *, schemes: bool
+) -> None:
+    """Warn about suspicious labels in the training files and the held-out file."""
     for found in files:
         names = found.counts.keys()
         if len(model.labels) == len(names) == 1 and found.complete:
@@ -229,6 +228,10 @@ def _warn_of_labels(model: TaggerModel, files: Sequence[CountedLabels], *, schem
                 "them as parts of speech; use train ner or train chunk", stacklevel=3,
             )  # fmt: skip
         warn_of_typos(found)
+    if held_out is not None:
+        gold, outer = gold_labels(model, held_out), model.labels.outer
+        warn_of_gold(gold, model.names, outer, held_out.name, "the model's")
+        warn_of_unknown(held_out, held_out.width - 1, model.names, phrases=outer != "none")
 
 
 def new_tagger(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -50,7 +51,7 @@ class Facts:
         return replace(self, triples=triples, columns=columns, usual=usual)
 
 
-class Source(Generic[Data, L]):
+class Source(ABC, Generic[Data, L]):
     """Labelled sentences to train on; `SequenceTagger.fit_source` calls the methods in this order.
 
     A source can be used again for another model.
@@ -61,13 +62,14 @@ class Source(Generic[Data, L]):
     reuse: bool = False  # whether one more model with the same template will follow
     space: FeatureSpace | None = None  # the features of that model, if they have been extracted already
 
+    @abstractmethod
     def survey(self, task: str) -> Facts:
         """Read the data once.
 
         Raises: DataError for data that no model can learn.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def datasets(self, model: TaggerModel, facts: Facts, settings: Settings) -> Iterable[Data]:
         """The data, encoded for a model, as its learner takes them: in memory, on disk or on workers.
 
@@ -75,11 +77,10 @@ class Source(Generic[Data, L]):
         Ensures: after the iteration, the model knows all labels, features and words of the data.
         Raises: ValueError for a model whose features this source cannot supply.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def learner(self, model: TaggerModel, settings: Settings, datasets: Iterable[Data]) -> L:
         """A learner of the weights of the model; it has made no pass, or those of a checkpoint."""
-        raise NotImplementedError
 
     def report(self, learner: L) -> Report[SparseRows]:
         """The report to continue: that of a checkpoint, or an empty one."""
