@@ -1,16 +1,18 @@
 """Options that training estimates: the odds of meaning nothing, and how much an answer must lead.
 
 A part of the training data is held out, the last in the order of the data. For the odds of meaning nothing,
-an alignment of the other sentences is as good as the held-out ones are likely. For the threshold, a parser
+an alignment of the other sentences is as good as the held-out ones are likely. These odds are small if words
+that seem to mean nothing come with one relation. For the threshold, a parser
 learns from the other sentences and answers the held-out ones. An answer counts as right if it is among the
 candidates.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
-from semparse.latent.alignment import Alignment, Symbols
+from semparse.latent.alignment import NULL, Alignment, Symbols
 from semparse.meaning import MR
 
 HELD, LEAST_HELD = 0.25, 200  # share of the sentences; their number, unless that is half of the sentences
@@ -18,6 +20,8 @@ LEAST = 40  # sentences; fewer keep the usual values
 NOTHING = (0.4, 1.0, 2.0)
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 SLACK = 0.25  # standard errors
+OFTEN, SOMETIMES, ALMOST_ALL, FAR = 5, 0.25, 0.7, 3.0  # sentences, shares, and standard deviations
+RARE_NOTHING = 0.1  # if words that seem to mean nothing come with a relation
 Answers = Callable[[list[str]], list[tuple[float, MR]]]  # of a sentence: leads and meanings
 
 
@@ -40,6 +44,29 @@ def best_nothing(
         return alignment.log_likelihood(X[at:], bags[at:])
 
     return max(NOTHING, key=likelihood)
+
+
+def passes_over(
+    X: Sequence[list[str]], bags: Sequence[list[Symbols]], shares: Callable[[str], dict[str, float]]
+) -> bool:
+    """Whether a word that often means nothing comes with one relation: then that relation is meant.
+
+    Sentences that mean nothing come with any relation, as often as others do.
+    """
+    heads = [{meant[0] for meant in bag if meant != [NULL]} for bag in bags]
+    among = Counter(head for its in heads for head in its)
+    places: dict[str, list[int]] = {}
+    for place, x in enumerate(X):
+        for word in set(x):
+            places.setdefault(word, []).append(place)
+    for word, its in places.items():
+        if len(its) < OFTEN or shares(word).get(NULL, 0.0) < SOMETIMES:
+            continue
+        head, n = Counter(head for place in its for head in heads[place]).most_common(1)[0]
+        base = among[head] / len(X)
+        if n >= ALMOST_ALL * len(its) and n > len(its) * base + FAR * (len(its) * base * (1 - base)) ** 0.5:
+            return True
+    return False
 
 
 def best_threshold(answers: Answers, X: Sequence[list[str]], bags: Sequence[list[MR]]) -> float:

@@ -26,7 +26,7 @@ from semparse.latent.bags import (
 )
 from semparse.latent.features import View
 from semparse.latent.model import LatentModel
-from semparse.latent.switches import best_nothing
+from semparse.latent.switches import LEAST, RARE_NOTHING, best_nothing, passes_over
 from semparse.meaning import MR, distinct
 from semparse.options import USUAL_NOTHING
 
@@ -51,9 +51,13 @@ def fit(
     model.trusted = model.given_nothing == 0 or all(len(bag) <= 1 for bag in bags)
     single = [alternatives(bag, 1, trusted=model.trusted) for bag in bags]
     symbols = [[flat[0] for flat in symbols_of(model, *pair)] for pair in zip(read, single, strict=True)]
-    if model.given_nothing is None and not model.trusted:
+    estimated = model.given_nothing is None and not model.trusted
+    if estimated:
         model.nothing = best_nothing(forms, symbols, model.iterations, USUAL_NOTHING)
     posteriors, outside = model.alignment.fit(forms, symbols, model.iterations, model.nothing)
+    if estimated and len(X) >= LEAST and passes_over(forms, symbols, model.alignment.share):
+        model.nothing = RARE_NOTHING
+        posteriors, outside = model.alignment.fit(forms, symbols, model.iterations, model.nothing)
     find_silent(model, read, single, posteriors)
     meanings, posteriors = with_clauses(model, read, bags, single, posteriors, outside)
     model.grammar.add_rows()
