@@ -5,6 +5,7 @@
 
     time,meaning                                 {"start": 13, "end": 14, "meaning": "turn_on(lamp)"}
     13,"turn_on(lamp, hall)"                     {"time": 13, "rel": "turn_on", "args": ["lamp", "hall"]}
+                                                 {"time": 13, "name": "dim", "arguments": {"level": 20}}
 
 A time is a number (of seconds, for example) or a date such as 2026-05-01T18:30:05; all times of both files
 must be of one kind. Other columns and keys are ignored. Readers raise DataError with file and line.
@@ -32,7 +33,7 @@ from semparse.io import read_lines
 from semparse.meaning import MR, as_mr, parse_mrs
 from structsvm.files import DataError, file_name
 
-FIELDS = ("time", "start", "end", "text", "id", "gold", "meaning", "rel", "args")
+FIELDS = ("time", "start", "end", "text", "id", "gold", "meaning", "rel", "args", "name", "arguments")
 ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)\s*$")  # at the end of a date
 
 
@@ -256,11 +257,8 @@ def _meanings(value: Any) -> list[MR]:
 
 def _event(row: Row) -> Event:
     given = row.values
-    value = (
-        {key: given[key] for key in ("rel", "args") if key in given}
-        if "rel" in given
-        else given.get("meaning")
-    )
+    keys = ("name", "arguments") if "arguments" in given else ("rel", "args")
+    value = {key: given[key] for key in keys if key in given} if keys[0] in given else given.get("meaning")
     if value in (None, ""):
         raise ValueError("has no 'meaning', such as turn_on(lamp); name the column in the first line")
     if row.end < row.start:

@@ -42,8 +42,11 @@ class Parse:
         return [token for token, found in zip(self.tokens, self.symbols, strict=True) if found == symbol]
 
     def to_json(self) -> dict[str, Any]:
+        """All fields; and `call` if all arguments have names, with strings of numbers as numbers."""
+        call = self.mr.to_call() if self.mr.args else None
         return {
             "mr": str(self.mr),
+            **({"call": call} if call else {}),
             "score": round(self.score, 6),
             "margin": round(self.margin, 6) if math.isfinite(self.margin) else None,
             "unknown": round(self.unknown, 6),

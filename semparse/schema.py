@@ -162,7 +162,14 @@ class Schema:
 
     @classmethod
     def from_json(cls, value: Any) -> Schema:
-        """Build from an object of `to_json`; `least`, `copies`, `open` and `aliases` are optional."""
+        """Build from an object of `to_json`; `least`, `copies`, `open` and `aliases` are optional.
+
+        A list holds the definitions of tools, see `semparse.tools`.
+        """
+        if isinstance(value, list):
+            from semparse.tools import schema_of
+
+            return cls.from_json(schema_of(value))
         try:
             relations = {
                 name: Relation(

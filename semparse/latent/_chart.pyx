@@ -267,12 +267,14 @@ cdef class Chart:
         cdef Item* before
         cdef Item* child
         if j == i + 1:
+            if units.mute[u]:
+                return 0
             cell = self.at(self.partial, 2 * base + 1, i, j)
             at = place(cell, self.k, s.first[i * R + rel] + s.unused[i], 0)
             if at >= 0:
                 cell[at].node = self._node(OWN, -1, -1, rel, 0, i, j)
             return 0
-        for state in range(states):
+        for state in range(0 if units.mute[u] else states):
             gain = s.unused[j - 1] + (s.later[(j - 1) * R + rel] if state else s.first[(j - 1) * R + rel])
             cell = self.at(self.partial, 2 * (base + state) + 1, i, j)
             for own in range(2):

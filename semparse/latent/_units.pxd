@@ -4,7 +4,7 @@
 from libc.stdint cimport int32_t, uint64_t
 
 cdef enum:
-    SUBSETS = 4  # units with more slots take their arguments in order
+    SUBSETS = 6  # units with more slots take their arguments in order
 
 
 cdef struct Grammar:  # see `Units`
@@ -21,6 +21,7 @@ cdef struct Grammar:  # see `Units`
     int32_t* arc_first
     int32_t* silent
     int32_t* silent_first
+    int32_t* mute
     uint64_t* want
 
 
@@ -89,7 +90,7 @@ cdef class Units:
     cdef readonly int n_states  # sets of filled slots, of all units
     cdef int n, n_slots, most
     cdef bint exact, nested
-    cdef int32_t[::1] rel, first, size, least, state_first
+    cdef int32_t[::1] rel, first, size, least, state_first, mute
     cdef int32_t[::1] role, copy, arc, arc_first, silent, silent_first, roots
     cdef uint64_t[::1] want
     cdef Grammar g

@@ -24,16 +24,17 @@ cdef tuple flat(lists):
 
 
 cdef class Units:
-    """A grammar. For each unit: its relation, how many slots must be filled, and of each slot (role column,
-    earlier slot that it copies or -1, units that may fill it, constants that may do so without a word, the
-    meaning of the constant that must fill it or 0 for any that the role allows)."""
+    """A grammar. For each unit: its relation, how many slots must be filled, whether it has no own words, and
+    of each slot (role column, earlier slot that it copies or -1, units that may fill it, constants that may
+    do so without a word, the meaning of the constant that must fill it or 0 for any that the role allows)."""
     def __init__(self, units, roots, exact):
-        slots = [slot for _, _, its in units for slot in its]
-        sizes = [len(its) for _, _, its in units]
+        slots = [slot for *_, its in units for slot in its]
+        sizes = [len(its) for *_, its in units]
         self.n, self.n_slots, self.exact = len(units), len(slots), exact
         self.most = max(1, max(sizes, default=1))
-        self.rel = ints([rel for rel, _, _ in units])
-        self.least = ints([least for _, least, _ in units])
+        self.rel = ints([unit[0] for unit in units])
+        self.least = ints([unit[1] for unit in units])
+        self.mute = ints([unit[2] for unit in units])
         self.size = ints(sizes)
         self.first = ints(np.cumsum([0, *sizes]).tolist())
         states = [2**size if size <= SUBSETS else size + 1 for size in sizes]
@@ -54,4 +55,4 @@ cdef class Units:
         self.g.state_first, self.g.role, self.g.copy = &self.state_first[0], &self.role[0], &self.copy[0]
         self.g.arc, self.g.arc_first = &self.arc[0], &self.arc_first[0]
         self.g.silent, self.g.silent_first = &self.silent[0], &self.silent_first[0]
-        self.g.want = &self.want[0]
+        self.g.want, self.g.mute = &self.want[0], &self.mute[0]

@@ -16,7 +16,7 @@ from semparse.latent.alignment import NULL
 from semparse.latent.features import LEAST_SHARE
 from semparse.latent.model import LatentModel
 from semparse.latent.search import NOTHING
-from semparse.meaning import MR
+from semparse.meaning import MR, is_name
 
 MOST_COMBINED = 5_000  # ways to choose candidates for several clauses; larger choices are left out
 MOST_ESTIMATED = 3  # meanings of a sentence, if their number is not given
@@ -38,7 +38,7 @@ def alternatives(bag: list[MR], clauses: int, *, trusted: bool) -> list[Meanings
 def symbols_of(model: LatentModel, words: list[Word], meanings: Sequence[Meanings]) -> list[list[list[str]]]:
     """The symbols of each meaning of alternatives.
 
-    A constant of an open type counts as its type where words spell it.
+    A constant of an open type counts as its type where words spell it. Names of arguments have no words.
     """
     texts = {text for word in words for text in (word.text, *word.values)}
     return [[open_symbols(model, mr, texts) for mr in some] or [[NULL]] for some in meanings]
@@ -95,7 +95,7 @@ def posteriors_of(
 
 def open_symbols(model: LatentModel, mr: MR, texts: set[str]) -> list[str]:
     relation = model.schema.relations[mr.rel]
-    found = [mr.rel]
+    found = [] if is_name(mr.rel) else [mr.rel]
     for arg, kind in zip(mr.args, relation.slots, strict=False):
         if isinstance(arg, MR):
             found += open_symbols(model, arg, texts)

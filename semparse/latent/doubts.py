@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from semparse.entities.numbers import NUMBER
 from semparse.latent.features import LEAST_SHARE
 from semparse.latent.model import LatentModel
+from semparse.meaning import is_name
 
 SHOWN = 5  # names in a sentence
 EXPRESSED = 0.1  # of the sentences with a symbol among their candidates
@@ -29,7 +30,7 @@ def doubts(model: LatentModel) -> Iterator[str]:
     relations = model.schema.relations
     if double := sorted(model.schemas.double()):
         yield f"{_listed(double)}: both a relation and a constant; rename one of them if that is a mistake"
-    if unsaid := [s for s in often if s in relations and s not in said]:
+    if unsaid := [s for s in often if s in relations and s not in said and not is_name(s)]:
         yield f"{_listed(unsaid)}: no word expresses this relation, so it is in no answer unless nested"
     constants = [s for s in often if s in model.grammar.type_of and not model.grammar.copied(s)]
     if unsaid := [s for s in constants if s not in said and s not in silent]:

@@ -13,7 +13,7 @@ from semparse.entities.names import STYLES
 from semparse.entities.spelling import spelling
 from semparse.latent._scores import Layout
 from semparse.latent._units import Units
-from semparse.meaning import MR
+from semparse.meaning import MR, is_name
 from semparse.schema import Schema
 
 STATES = ("first", "first argument later", "own", "own and argument")  # what came before an argument
@@ -44,6 +44,7 @@ class Grammar:
             if symbol not in schema.relations or symbol in double
         }
         self.styles, self.double = styles, double
+        self.has_names = any(map(is_name, schema.relations))  # of arguments
         self.open: list[tuple[Hashable, Any, bool]] = [  # the last: whether several words may spell it
             (("open", kind), pattern, bool(pattern.fullmatch("a b") or pattern.fullmatch("a_b")))
             for kind, pattern in schema.patterns.items()
@@ -159,7 +160,7 @@ class Grammar:
                 arcs = [number[name] for name in sorted(self.schema.types[kind]) if name in number]
                 silent = [] if kind in types else self._silent(rel, slot)
                 slots.append((self._role(rel, slot), copies.get(slot, -1), arcs, silent, 0))
-            units.append((self.tables.relations.labels[rel], relation.least, slots))
+            units.append((self.tables.relations.labels[rel], relation.least, is_name(rel), slots))
         return Units(units, [number[rel] for rel in self.roots], False)
 
     def exactly(self, mrs: Sequence[MR]) -> Units | None:
@@ -196,7 +197,7 @@ class Grammar:
                 column = self.tables.constants.labels.get(arg)
                 silent = [column] if column in self._silent(mr.rel, slot) else []
             slots.append((self._role(mr.rel, slot), earlier, arcs, silent, want))
-        units[place] = self.tables.relations.labels[mr.rel], len(slots), slots
+        units[place] = self.tables.relations.labels[mr.rel], len(slots), is_name(mr.rel), slots
         return True
 
     def _role(self, rel: str, slot: int) -> int:

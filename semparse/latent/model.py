@@ -159,7 +159,11 @@ class LatentModel:
         return Search(view, self.grammar, weights, self.clauses)
 
     def knows(self, symbol: str) -> bool:
-        return symbol in self.schema.relations or symbol in self.grammar.type_of
+        schema = self.schema
+        return (
+            symbol in schema.relations or symbol in self.grammar.type_of
+            or any(pattern.fullmatch(symbol) for pattern in schema.patterns.values())
+        )  # fmt: skip
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays and JSON values for a model file."""

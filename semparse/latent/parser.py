@@ -17,7 +17,7 @@ import numpy as np
 from semparse.latent import training
 from semparse.latent.model import LatentModel
 from semparse.latent.search import NOTHING, Found, Search
-from semparse.meaning import MR
+from semparse.meaning import MR, in_order
 from semparse.parse import Match, Node, Parse
 
 MANY_UNKNOWN = 0.25  # the share of words
@@ -66,9 +66,10 @@ class LatentParser(LatentModel):
         None if the best reading is nothing, or if no word stands for any of its relations. If each sentence
         of the training data had one meaning, the latter holds only for sentences with many unknown words.
         """
-        search, found = self._search(x, (n if valid is None else max(n, TRIED)) + 2)
-        if valid is not None:
-            found = [way for way in found if all(map(valid, search.mrs(way)))]
+        tests = [*([in_order] if self.grammar.has_names else []), *([valid] if valid is not None else [])]
+        search, found = self._search(x, (max(n, TRIED) if tests else n) + 2)
+        for test in tests:
+            found = [way for way in found if all(map(test, search.mrs(way)))]
         if self.nothing == 0:
             found = [way for way in found if way.meaning]
         if not found or not found[0].meaning:

@@ -23,8 +23,9 @@ MEANING = [101, 102, 103]
 class World:
     """Random features and weights of a sentence of n words."""
 
-    def __init__(self, n, seed, nested=True, silent=True):
+    def __init__(self, n, seed, nested=True, silent=True, mute=()):
         rng = random.Random(seed)
+        self.mute = mute  # relations without own words
         self.n, self.arcs = n, ARCS if nested else {}
         self.silent = SILENT if silent else {}
         self.rows = {
@@ -52,7 +53,7 @@ class World:
     def search(self):
         number = {2: 0, 3: 1, 4: 2}
         units = [
-            (rel, len(slots) - (rel == 3), [
+            (rel, len(slots) - (rel == 3), rel in self.mute, [
                 (role, -1, [number[r] for r in self.arcs.get(role, [])], self.silent.get(role, []), 0)
                 for role in slots
             ])
@@ -73,6 +74,8 @@ class World:
         own = [("own", k) for k in range(i, j)]
         found = []
         for parts in self.splits(rel, i, j, own, depth):
+            if rel in self.mute and any(part[0] == "own" for part in parts):
+                continue
             found += self.ways(rel, i, j, parts, depth)
         return found
 
@@ -184,7 +187,7 @@ def exactly(world, units):
             else:
                 slots.append((role, -1, [len(found)], [], 0))
                 add(arg)
-        found[place] = unit[0], len(slots), slots
+        found[place] = unit[0], len(slots), unit[0] in world.mute, slots
 
     for unit in units:
         roots.append(len(found))
@@ -215,9 +218,18 @@ def test_an_alignment_is_the_best_way_to_say_one_meaning(n, silent, clauses):
             assert chart.best[0][0] == pytest.approx(best[meaning])
 
 
+@pytest.mark.parametrize("mute", [(2,), (3, 4)])
+def test_relations_without_own_words_leave_them_to_others(mute):
+    world = World(3, 5, mute=mute)
+    wanted = world.all_meanings(1)
+    found = Chart(world.scores, world.search(), 5, 1, True).best
+    assert [score for score, _, _ in found] == pytest.approx(sorted(wanted.values(), reverse=True)[:5])
+    assert wanted.keys() != World(3, 5).all_meanings(1).keys()
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_terms_of_a_score_add_up_and_no_alignment_beats_the_search(seed):
-    world = World(9, seed, nested=seed % 2 == 0, silent=seed % 3 > 0)
+    world = World(9, seed, nested=seed % 2 == 0, silent=seed % 3 > 0, mute=(4,) * (seed % 5 == 0))
     clauses = 1 + seed % 3
     chart = Chart(world.scores, world.search(), 4, clauses, True)
     assert [score for score, _, _ in chart.best] == sorted((s for s, _, _ in chart.best), reverse=True)
@@ -264,18 +276,18 @@ def test_a_long_chart_can_be_interrupted():
 
 
 def test_a_unit_of_many_slots_copies_arguments():
-    """Six slots, of which the fourth and the last repeat the first; three words name the other constants."""
-    allowed = np.ones((6, CONSTANTS), np.uint8)
-    layout = Layout([-1] * 7, [-1] * 3, [-1] * CONSTANTS, [-1] * 4, -1, -1, allowed, MEANING)
+    """Seven slots: the fourth and the last two repeat the first, and three words name the other constants."""
+    allowed = np.ones((7, CONSTANTS), np.uint8)
+    layout = Layout([-1] * 8, [-1] * 3, [-1] * CONSTANTS, [-1] * 4, -1, -1, allowed, MEANING)
     words = [(i, i + 1, i % 3, i % 3, MEANING[i % 3], 0.0, []) for i in range(4)]
     sentence = Sentence(4, {name: [[]] * 5 for name in CHANNELS}, words, [])
-    none = np.zeros((1, 6))
-    scores = Scores(sentence, layout, 3, 6, none, none, none, none, none)
-    slots = [(role, {3: 0, 5: 0}.get(role, -1), [], [], 0) for role in range(6)]
-    chart = Chart(scores, Units([(2, 6, slots)], [0], False), 1, 1, False)
+    none = np.zeros((1, 7))
+    scores = Scores(sentence, layout, 3, 7, none, none, none, none, none)
+    slots = [(role, {3: 0, 5: 0, 6: 0}.get(role, -1), [], [], 0) for role in range(7)]
+    chart = Chart(scores, Units([(2, 7, False, slots)], [0], False), 1, 1, False)
     ((_, meaning, node),) = chart.best
     ((_, _, _, own, args),) = chart.trees(node)
     assert not own
-    assert [number for _, number in args] == [0, 1, 2, 0, 3, 0]
+    assert [number for _, number in args] == [0, 1, 2, 0, 3, 0, 0]
     exact = [(role, copy, [], [], MEANING[args[role][1] % 3]) for role, copy, _, _, _ in slots]
-    assert Chart(scores, Units([(2, 6, exact)], [0], True), 1, 1, False).best[0][1] == meaning
+    assert Chart(scores, Units([(2, 7, False, exact)], [0], True), 1, 1, False).best[0][1] == meaning

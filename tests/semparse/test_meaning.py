@@ -8,7 +8,7 @@ from semparse import MR, MeaningError, Schema, SchemaError, as_mr, parse_mr, par
 
 names = st.one_of(
     st.from_regex(r"[a-z][a-z0-9_]{0,6}", fullmatch=True),
-    st.sampled_from(["new york", "it's", "a,b", "(", '"', "_"]),
+    st.sampled_from(["new york", "it's", "a,b", "(", '"', "_", "a=", "b=c", "=", "1=2"]),
 )
 mrs = st.recursive(
     st.builds(MR, names),
@@ -170,3 +170,47 @@ def test_types_are_named_after_what_they_hold():
     }  # fmt: skip
     assert all(map(found.valid, map(parse_mr, texts)))
     assert found.open.keys() == {"time", "number"}
+
+
+CALL = "dim(device='floor lamp', level=20, on=true)"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "dim(on=true, level=20, device= 'floor lamp')",
+        {"name": "dim", "arguments": {"on": True, "level": 20, "device": "floor lamp", "room": None}},
+        {"name": "dim", "arguments": '{"level": 20, "device": "floor lamp", "on": true}'},
+        {"type": "tool_use", "id": "1", "name": "dim",
+         "input": {"level": 20, "device": "floor lamp", "on": True}},
+        {"type": "function", "function":
+         {"name": "dim", "arguments": '{"level": 20, "device": "floor lamp", "on": true}'}},
+        {"intent": "dim", "slots": {"level": "20", "device": "floor lamp", "on": "true"}},
+    ],
+)  # fmt: skip
+def test_calls_of_tools_are_meanings_with_named_arguments(value):
+    mr = as_mr(value)
+    assert str(mr) == CALL
+    assert mr.to_call() == {"name": "dim", "arguments": {"device": "floor lamp", "level": 20, "on": True}}
+    assert as_mr(mr.to_call()) == as_mr(json.loads(json.dumps(mr.to_json()))) == mr
+
+
+def test_calls_may_contain_lists_and_calls():
+    call = {"name": "when", "arguments": {"do": {"name": "dim", "arguments": {"level": 5}},
+                                          "rooms": ["hall", "office"], "zip": "0123"}}  # fmt: skip
+    assert str(as_mr(call)) == "when(do=dim(level=5), rooms=list(hall, office), zip=0123)"
+    assert as_mr(call).to_call() == call
+    assert parse_mr("dim(lamp, level=5)").to_call() is None
+    assert parse_mr("sunset").to_call() == {"name": "sunset", "arguments": {}}
+    assert str(parse_mr("f('a=b', x==y)")) == "f('a=b', x==y)"  # constants
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [({"name": "dim", "arguments": [1]}, "an object"), ({"name": "dim", "arguments": "{"}, "not JSON"),
+     ({"name": 3, "arguments": {}}, "must be a name"), ({"name": "dim", "arguments": {"a b": 1}}, "letters"),
+     ({"name": "dim", "more": 1}, "arguments"), ("dim(level=5, level=6)", "argument twice")],
+)  # fmt: skip
+def test_objects_that_are_not_calls_are_refused(value, what):
+    with pytest.raises(MeaningError, match=what):
+        as_mr(value)
