@@ -301,6 +301,8 @@ def _encode_partial(
 def _possible(y: Sequence[Sequence[Any]], labels: Labels, outer: str, inner: str) -> list[str]:
     """The labels that a missing one may stand for: those known, those of y, and I-x for each B-x."""
     found = {name for tokens in y for token in tokens for name in choices(token, ())}
+    if "" in found:
+        raise ValueError("a label is empty; use None for a missing label")
     if outer != "none":
         found.update(inner_labels(labels.names, inner, outer))
         found.update([f"I{name[1:]}" for name in found if outer == "IOB2" and name[0] == "B"])

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taggers import NerTagger
 from taggers.conlleval import count_phrases, evaluate
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
@@ -113,6 +114,8 @@ def test_phrases_with_gaps_are_those_of_the_labelled_tokens(y, data):
 
 def test_an_empty_label_is_refused():
     gold = GoldLabels.from_lists([["N", ""]])
+    with pytest.raises(ValueError, match="a label is empty; use None"):
+        NerTagger().fit([["a", "b", "c"]], [["B-X", "", None]])
     with pytest.raises(ValueError, match="a label is empty"):
         gold.encode(Labels())
 
