@@ -98,6 +98,7 @@ def html_report(done: Distilled, *, title: str) -> str:
     rows = coverages(done, predicted)
     flat = [one for row in done.labels for one in row]
     n = len(flat)
+    gold = f"{len(done.gold):,} sentences with" if done.gold else "no"
     figures = [
         ("sentences", f"{len(done.X):,}"), ("sources", f"{len(rows)}"),
         ("tokens with one label", f"{sum(isinstance(one, str) for one in flat) / n:.1%}"),
@@ -118,7 +119,7 @@ def html_report(done: Distilled, *, title: str) -> str:
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{STYLE}</style></head><body><main><h1>{escape(title)}</h1>"
-        f"<p>A tagger that learned from {len(rows)} sources, not from gold labels.</p>"
+        f"<p>A tagger that learned from {len(rows)} sources and {gold} gold labels.</p>"
         f"{tiles(figures)}{''.join(parts)}</main></body></html>\n"
     )
 
@@ -141,12 +142,12 @@ def _agreement(done: Distilled) -> str:
     pairs = sorted(agreements(done.votes), key=lambda pair: pair.kappa)
     types = sorted({type_ for pair in pairs for type_ in pair.types})
     rows = [
-        _row(f"{pair.one}, {pair.two}",
-             [f"{pair.tokens:,}", f"{pair.observed:.1%}", f"{pair.kappa:.2f}",
+        _row(pair.one,
+             [pair.two, f"{pair.tokens:,}", f"{pair.observed:.1%}", f"{pair.kappa:.2f}",
               *(f"{pair.types[one]:.2f}" if one in pair.types else "-" for one in types)])
         for pair in pairs
     ]  # fmt: skip
-    return table(["sources", "tokens", "equal", "kappa", *types], rows) if rows else ""
+    return table(["source", "and", "tokens", "equal", "kappa", *types], rows, text=(0, 1)) if rows else ""
 
 
 def _table(rows: Sequence[Coverage], done: Distilled) -> str:
@@ -172,7 +173,7 @@ def _table(rows: Sequence[Coverage], done: Distilled) -> str:
 
 def _row(name: str, values: Sequence[str]) -> str:
     cells = "".join(f"<td>{escape(value)}</td>" for value in values)
-    return f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
+    return f'<tr><th scope="row" title="{escape(name)}">{escape(name)}</th>{cells}</tr>'
 
 
 def _contradictions(done: Distilled) -> str:

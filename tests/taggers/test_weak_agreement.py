@@ -9,6 +9,7 @@ import pytest
 
 from taggers.weak import Source, agreements, distil
 from taggers.weak.agreement import warn_of_contradictions
+from taggers.weak.report import html_report
 
 WORDS = {"Rome": "B-LOC", "Oslo": "B-LOC", "Ida": "B-PER", "in": "O", "met": "O"}
 X = [["in", "Rome"], ["in", "Oslo"], ["met", "Ida"], ["in", "Lima"]] * 12
@@ -70,3 +71,11 @@ def test_a_source_that_is_usually_wrong_is_named():
         distil(X, [*sources, Source("wrong", lambda X: answers(swap))])
     assert "same tokens: wrong (on 100% of 48 tokens); one token has" in str(told[0].message)
     assert "the source wrong is right in 0% of its answers" in str(told[1].message)
+
+
+def test_the_report_has_a_row_for_each_two_sources():
+    done = distil(X, [Source(name, lambda X: answers()) for name in ("ann", "bob", "c <3")])
+    page = html_report(done, title="t")
+    assert '<th scope="row" title="ann">ann</th><td>bob</td><td>96</td><td>100.0%</td><td>1.00</td>' in page
+    assert '<th scope="row" title="bob">bob</th><td>c &lt;3</td><td>96</td>' in page
+    assert "from 3 sources and no gold labels" in page
