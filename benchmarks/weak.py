@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import cpu_timed, measurements, publish, spread, table
+from benchmarks.harness import cpu_timed, kept_figures, measurements, publish, spread, table
 
 SEEDS = 3
 ANNOTATORS, SENTENCES = 20, 3000
@@ -303,39 +303,43 @@ WAYS: dict[str, Sequence[str]] = {
     ),
     "Spanish": ("majority", "Dawid-Skene", "distil", "gold labels"),
     "EWT": ("majority", "Dawid-Skene", "distil", "gold labels"),
+    "teacher": ("entities", "parts of speech"),
+    "errors in Spanish": ("doubts", "cleanlab"),
+    "errors in BC5CDR": ("doubts", "cleanlab"),
+    "errors in EWT": ("doubts", "cleanlab"),
 }
+ONCE = ("teacher", "errors in Spanish", "errors in BC5CDR", "errors in EWT")  # measured with one seed
 
 
-def main(*, quick: bool = False) -> None:
-    seeds = range(1 if quick else SEEDS)
-    figures: list[dict[str, Any]] = []
+def main(*, quick: bool = False, tasks: Sequence[str] = ()) -> None:
+    """tasks: measure only these data, and keep the other results."""
+    title = "weak-quick" if quick else "weak"
+    runs: dict[str, dict[str, Any]] = dict(kept_figures(title)) if tasks else {}
+    for data in tasks or WAYS:
+        seeds = range(1 if quick or data in ONCE else SEEDS)
+        runs[data] = {
+            way: measurements("benchmarks.weak", [{"data": data, "way": way, "seed": k} for k in seeds])
+            for way in WAYS[data]
+        }
 
-    def measured(data: str, way: str) -> list[dict[str, Any]]:
-        runs = measurements("benchmarks.weak", [{"data": data, "way": way, "seed": k} for k in seeds])
-        figures.append({"data": data, "way": way, "runs": runs})
-        return runs
+    def rows(names: Sequence[str], cells: Callable[[list[dict[str, Any]]], list[str]]) -> list[list[str]]:
+        return [
+            [data, way, spread(found, "score", 2), *cells(found)]
+            for data in names for way, found in runs.get(data, {}).items()
+        ]  # fmt: skip
 
-    def mean(runs: list[dict[str, Any]], name: str) -> float:
-        return statistics.mean(run[name] for run in runs)
+    def seconds(found: list[dict[str, Any]]) -> list[str]:
+        return [f"{statistics.mean(run['seconds'] for run in found):.1f}"]
 
-    learned, distilled, errors = [], [], []
-    for data, ways in WAYS.items():
-        for way in ways:
-            runs = measured(data, way)
-            learned.append([data, way, spread(runs, "score", 2), f"{mean(runs, 'seconds'):.1f}"])
-    for way in ("entities", "parts of speech"):
-        runs = measured("teacher", way)
-        fast, slow = mean(runs, "student"), mean(runs, "teacher")
-        distilled.append(
-            [way, spread(runs, "score", 2), f"{slow:,.0f}", f"{fast:,.0f}", f"{fast / slow:.0f}"]
-        )
-    for data in ("Spanish", "BC5CDR", "EWT"):
-        for way in ("doubts", "cleanlab"):
-            runs = measured(f"errors in {data}", way)
-            errors.append([data, way, spread(runs, "score", 1), f"{mean(runs, 'seconds'):.1f}"])
+    def speeds(found: list[dict[str, Any]]) -> list[str]:
+        slow, fast = (statistics.mean(run[name] for run in found) for name in ("teacher", "student"))
+        return [f"{slow:,.0f}", f"{fast:,.0f}", f"{fast / slow:.0f}"]
+
+    errors = [data for data in WAYS if data.startswith("errors in ")]
+    learned = [data for data in WAYS if data not in (*errors, "teacher")]
     tables = [
-        table(["data", "learned from", "F1 (EWT: accuracy)", "CPU s"], learned),
-        table(["from es_core_news_sm", "agreement", "teacher, tokens/CPU s", "student", "ratio"], distilled),
-        table(["errors in", "ranked by", "precision where half are found", "CPU s"], errors),
+        (["data", "learned from", "F1 (EWT: accuracy)", "CPU s"], rows(learned, seconds)),
+        (["", "labels", "agreement", "teacher, tokens/CPU s", "student", "ratio"], rows(["teacher"], speeds)),
+        (["", "ranked by", "precision where half are found", "CPU s"], rows(errors, seconds)),
     ]
-    publish("weak-quick" if quick else "weak", "\n\n".join(tables), figures)
+    publish(title, "\n\n".join(table(head, body) for head, body in tables if body), runs)
