@@ -75,7 +75,7 @@ def test_the_same_seed_gives_the_same_file_and_threads_change_nothing(folder):
     assert (folder / "again.ssvm").read_bytes() == (folder / "ud.ssvm").read_bytes()
     run("train", "ud", "train.conllu", "--seed", "1", "-o", "other.ssvm", cwd=folder)
     assert (folder / "other.ssvm").read_bytes() != (folder / "ud.ssvm").read_bytes()
-    (folder / "long.conllu").write_bytes(with_trees(1500, 3))
+    (folder / "long.conllu").write_bytes(with_trees(600, 3))
     one, two = (run("tag", "ud.ssvm", "long.conllu", "--jobs", k, cwd=folder).stdout for k in ("1", "3"))
     assert one == two
 
@@ -295,7 +295,7 @@ def test_other_searches_are_chosen_in_training(folder, search):
         found = rows(run("tag", model, "dev.conllu", cwd=folder).stdout)
         assert attachment(rows((folder / "dev.conllu").read_bytes()), found) > 95
         assert all(is_tree([int(fields[6]) for fields in sentence]) for sentence in found)
-    (folder / "long.conllu").write_bytes(with_trees(1500, 3))
+    (folder / "long.conllu").write_bytes(with_trees(600, 3))
     one, two = (run("tag", "best.ssvm", "long.conllu", "--jobs", k, cwd=folder).stdout for k in ("1", "3"))
     assert one == two
     pipeline = Pipeline.load(folder / "best.ssvm")
