@@ -225,5 +225,5 @@ def main(tasks: Sequence[str] = ()) -> None:
             for program in PROGRAMS
             if name != "addresses" or program != "ours"
         }
-        text = [f"## {name}\n\n{report(name, kept[name])}" for name in names if name in kept]
+        text = [f"### {name}\n\n{report(name, kept[name])}" for name in names if name in kept]
         publish("crf", "\n\n".join(text), kept)
