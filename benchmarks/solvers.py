@@ -135,7 +135,7 @@ def report(found: dict[str, Any]) -> str:
     for name, points in found.items():
         best = max(p[2] for p in points) if name == "crf" else lower_bound(found)
         for number, primal, _, error, argmax, seconds in points:
-            share = "-" if name == "perceptron" else f"{primal / best - 1:.3f}"
+            share = "-" if name == "perceptron" or best <= 0 else f"{primal / best - 1:.3f}"
             spent = "-" if name.startswith("bcfw") else f"{seconds:.2f}"
             lines.append([name, int(number), share, f"{100 * error:.2f}", f"{argmax:.0f}", spent])
     header = ["solver", "passes", "primal above the bound", "test errors, %", "argmax", "CPU seconds"]
