@@ -42,7 +42,7 @@ class Parse:
         return [token for token, found in zip(self.tokens, self.symbols, strict=True) if found == symbol]
 
     def to_json(self) -> dict[str, Any]:
-        """All fields; and `call` if all arguments have names, with strings of numbers as numbers."""
+        """All fields, and `call` if all arguments are named; in it, strings of numbers are numbers."""
         call = self.mr.to_call() if self.mr.args else None
         return {
             "mr": str(self.mr),

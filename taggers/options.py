@@ -55,7 +55,7 @@ class TaggerOptions:
     )  # fmt: skip
     knowledge: str | None = option(
         help="Word classes and names for a language, such as en, es or de, from packages that you install "
-        "with pip; es:brown,first uses only these parts. `structsvm knowledge list` shows what there is, and "
+        "with pip; es:brown,first uses only these parts. `structsvm knowledge list` lists the parts, and "
         "named templates use it automatically.",
         default=None, flag="--knowledge", metavar="LANGUAGE[:PARTS]", kept=False, fixed_on_resume=True,
         sources=("memory",),

@@ -29,7 +29,7 @@ COMMANDS = {
     "doubts": "Find labels that are probably wrong, the most doubtful ones first.",
     "evaluate": "Compare labels with gold labels, as conlleval does.",
     "inspect": "Show the content of a model and its strongest features.",
-    "knowledge": "Show which word classes and names packages have for a language.",
+    "knowledge": "Show the word classes and names that packages have for a language.",
     "parse": "Train and apply a semantic parser.",
     "serve": "Serve a model over HTTP: tag, learn, Label Studio, INCEpTION.",
     "simulate": "Generate sentences with candidate meanings, as JSONL.",

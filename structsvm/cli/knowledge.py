@@ -10,13 +10,13 @@ from structsvm.cli.app import SETTINGS
 from structsvm.cli.errors import SEEDS, Column, Columns, Encoding, Format, number, told_in_one_sentence
 
 app = typer.Typer(
-    no_args_is_help=True, help="Show which word classes and names packages have for a language.", **SETTINGS
+    no_args_is_help=True, help="Show the word classes and names that packages have for a language.", **SETTINGS
 )
 
 
 @app.command("list")
 def list_parts(
-    language: Annotated[str | None, typer.Argument(help="A language such as en; counts its words.")] = None,
+    language: Annotated[str | None, typer.Argument(help="A language such as en, to count its words.")] = None,
 ) -> None:
     """List the parts of --knowledge, the packages they come from, and the licences.
 
@@ -47,7 +47,7 @@ def report(
     format: Format = "auto",
     encoding: Encoding = "utf-8",
 ) -> None:
-    """Show what each part covers in your data and, with --dev, what it brings.
+    """Show how many of your tokens each part covers and, with --dev, the score with it.
 
     structsvm knowledge report ner train.txt --knowledge es --dev dev.txt
     """

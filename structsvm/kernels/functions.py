@@ -21,9 +21,9 @@ KERNELS = ("linear", "rbf", "poly", "precomputed")
 GAMMAS = ("scale", "auto")
 GAMMA = option(
     default="scale", above=0, choices=GAMMAS, fixed_on_resume=True,
-    help="Of the kernel: a number, scale (1 / (n_features X.var())) or auto (1 / n_features).",
+    help="The gamma of the kernel: a number, scale (1 / (n_features X.var())) or auto (1 / n_features).",
 )  # fmt: skip
-DEGREE = option(default=3, low=1, fixed_on_resume=True, help="Of the kernel poly.")
+DEGREE = option(default=3, low=1, fixed_on_resume=True, help="The degree of the kernel poly.")
 COEF0 = option(default=0.0, low=-LARGEST, fixed_on_resume=True, help="The constant of the kernel poly.")
 KernelFunction = Callable[[Any, Any, np.ndarray, np.ndarray], Any]
 

@@ -37,8 +37,8 @@ class KernelOptions:
         "the matrix of kernel values, square in `fit`), or a function of two matrices that returns the "
         "values for all pairs of rows.",
     )  # fmt: skip
-    gamma: float = option(default=1.0, above=0, help="Of the kernels rbf and poly.")
-    degree: int = option(default=3, low=1, help="Of the kernel poly.")
+    gamma: float = option(default=1.0, above=0, help="The gamma of the kernels rbf and poly.")
+    degree: int = option(default=3, low=1, help="The degree of the kernel poly.")
     coef0: float = option(default=0.0, low=-LARGEST, help="The constant of the kernel poly.")
     eta: float = option(
         default=1.0, above=0, help="eta^2 is the kernel of two equal transitions of a `SequenceProblem`."

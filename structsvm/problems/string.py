@@ -77,7 +77,7 @@ class StringProblem(Multiclass):
     Parameters
     ----------
     length, decay
-        Those of the kernel: the length of subsequences, and the factor of each place that they span.
+        Parameters of the kernel: the length of subsequences, and the factor of each place that they span.
     outputs
         The strings to choose from, by default all outputs of the first data.
     generate

@@ -1,4 +1,4 @@
-"""`structsvm knowledge`: what there is for a language, and what it brings for your data."""
+"""`structsvm knowledge`: the word classes and names for a language, and how much they help on your data."""
 
 from __future__ import annotations
 

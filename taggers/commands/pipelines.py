@@ -74,7 +74,7 @@ def train_ud(
     check_layers(layers)
     check_search(search)
     if search and "parse" not in layers:
-        raise ValueError("--search is an option of trees; name parse in --layers or leave out --search")
+        raise ValueError("--search needs trees; add parse to --layers or leave out --search")
     check_saving(output, (file, dev), dtype, prune, False)
     columns = read(file, encoding)
     held_out = None if dev is None else read(dev, encoding)

@@ -86,7 +86,7 @@ def chosen_parts(knowledge: str) -> tuple[str, list[Part]]:
         raise ValueError(f"knowledge {knowledge} needs packages: {_install(absent)}")
     if absent:
         lost = ", ".join(name for name in wanted if known[name].missing)
-        warnings.warn(f"knowledge {knowledge} is without {lost}; {_install(absent)} adds them", stacklevel=2)
+        warnings.warn(f"knowledge {knowledge} lacks {lost}; {_install(absent)} adds them", stacklevel=2)
     return language, parts
 
 

@@ -107,7 +107,7 @@ class Misfits:
             )
         if self.absent:
             (line, text), count = self.absent[0], len(self.absent)
-            what = f"{count} of {self.total} quoted spans are not in their texts, the first is {text!r}"
+            what = f"{count} of {self.total} quoted spans are not in their texts (the first is {text!r})"
             warnings.warn(f"{name}:{line}: {what}; they are left out", UserWarning, stacklevel=4)
         for key, line in self.unread.items():
             warnings.warn(

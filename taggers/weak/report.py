@@ -132,7 +132,7 @@ SOURCES = (
 )
 
 AGREEMENT = (
-    "Cohen's kappa of each two sources on the tokens that both label, and of each type against all other "
+    "Cohen's kappa for each pair of sources on the tokens that both label, and for each type against all other "
     "labels: 0 for the agreement that is expected by chance, 1 for full agreement."
 )
 

@@ -312,7 +312,7 @@ def test_other_searches_are_chosen_in_training(folder, search):
 def test_an_unknown_search_or_one_without_trees_is_refused(folder):
     for words, told in (
         (["ud", "--search", "best"], "the search 'best' is unknown; choose from greedy, exact, accurate"),
-        (["ud", "--layers", "upos", "--search", "exact"], "--search is an option of trees"),
+        (["ud", "--layers", "upos", "--search", "exact"], "--search needs trees"),
         (["pos", "--search", "exact"], "--search chooses how train ud and train parse search for trees"),
     ):
         refused(run("train", *words, "train.conllu", "-o", "m", cwd=folder), 2, told)

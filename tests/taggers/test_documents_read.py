@@ -112,7 +112,7 @@ def test_spans_that_quote_the_text_are_found_in_it(tmp_path):
         {"text": "Annas Anna Berg saw Rome, old Rome, Oslo in Oslo", "entities": spans},
         {"tokens": ["in", "Rome"], "entities": [{"text": "Rome", "type": "LOC"}]},
     ))  # fmt: skip
-    with pytest.warns(UserWarning, match=r"f\.jsonl:1: 1 of 7 quoted spans are not .* the first is 'Lima'"):
+    with pytest.warns(UserWarning, match=r"f\.jsonl:1: 1 of 7 quoted spans are not .* .the first is 'Lima'"):
         found = read_sentences(tmp_path / "f.jsonl")[1]
     assert found == [
         ["O", "B-PER", "I-PER", "O", "B-LOC", "O", "O", "B-LOC", "O", "B-PER", "O", "B-LOC"], ["O", "B-LOC"],

