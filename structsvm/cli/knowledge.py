@@ -10,7 +10,9 @@ from structsvm.cli.app import SETTINGS
 from structsvm.cli.errors import SEEDS, Column, Columns, Encoding, Format, number, told_in_one_sentence
 
 app = typer.Typer(
-    no_args_is_help=True, help="Show the word classes and names that packages have for a language.", **SETTINGS
+    no_args_is_help=True,
+    help="Show the word classes and names that packages have for a language.",
+    **SETTINGS,
 )
 
 

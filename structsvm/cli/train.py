@@ -53,8 +53,8 @@ def train(
     search: Annotated[
         str | None,
         typer.Option(
-            help="With ud and parse: the search for trees, which is greedy (the default), exact (the best tree "
-            "without crossing arcs) or accurate (the slowest)."
+            help="With ud and parse: the search for trees, which is greedy (the default), exact (the best "
+            "tree without crossing arcs) or accurate (the slowest)."
         ),
     ] = None,
     columns: Columns = None,

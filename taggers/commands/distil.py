@@ -72,7 +72,7 @@ def distil(
     made += [weak.teacher(name, task=task) for name in teachers]
     labelled: dict[str, str] = {"format": "auto" if format == "text" else format, "encoding": encoding}
     if columns and not annotators:
-        raise ValueError("--column names the columns of annotators; add --annotators")
+        raise ValueError("--column selects label columns of --annotators, which is missing; add it")
     made += [
         source
         for path in annotators

@@ -8,8 +8,8 @@ PIECE = re.compile(r"(\w+)(?:\.(\w+))?\[(-?\d+)\]")
 PREVIOUS = re.compile(r"label\[-([12])\]=(.*)")
 AFFIX = re.compile(r"(?:lower_)?(prefix|suffix)\d+")
 PLACES = {
-    -2: "the word two before", -1: "the word before", 0: "this word", 1: "the word after",
-    2: "the word two after",
+    -2: "the word two places before", -1: "the word before", 0: "this word", 1: "the word after",
+    2: "the word two places after",
 }  # fmt: skip
 FLAGS = {
     "is_title": "begins with a capital letter",
@@ -27,7 +27,7 @@ def in_words(name: str) -> str:
         far = before[1] == "2"
         if before[2] == "<start>":
             return f"this is the first {'or second ' * far}word"
-        return f"the label {'two ' * far}before is {before[2]}"
+        return f"the label {'two places ' * far}before is {before[2]}"
     left, _, right = name.partition("]=")
     pieces, values = f"{left}]".split("|"), right.split("|")
     found = [PIECE.fullmatch(piece) for piece in pieces]

@@ -127,7 +127,7 @@ def distil(
         for name in votes:
             precision, _ = consensus.overall(name)
             if precision < UNRELIABLE:
-                what = f"is right in {precision:.0%} of its answers, as the other sources suggest"
+                what = f"is right in {precision:.0%} of its answers, judging by the other sources"
                 warnings.warn(f"the source {name} {what}; check its types, or leave it out", stacklevel=2)
     tagger = TASKS[task](random_state=random_state) if tagger is None else tagger
     missing: list[float] = []

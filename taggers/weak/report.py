@@ -132,13 +132,13 @@ SOURCES = (
 )
 
 AGREEMENT = (
-    "Cohen's kappa for each pair of sources on the tokens that both label, and for each type against all other "
-    "labels: 0 for the agreement that is expected by chance, 1 for full agreement."
+    "Cohen's kappa for each pair of sources on the tokens that both label, and for each type against all "
+    "other labels: 0 for the agreement that is expected by chance, 1 for full agreement."
 )
 
 
 def _agreement(done: Distilled) -> str:
-    """The agreement of each two sources, the lowest first."""
+    """The agreement of each pair of sources, the lowest first."""
     pairs = sorted(agreements(done.votes), key=lambda pair: pair.kappa)
     types = sorted({type_ for pair in pairs for type_ in pair.types})
     rows = [
