@@ -37,7 +37,7 @@ _END = re.compile(r"\s*\Z")
 _PLAIN = re.compile(r"[^\s(),;\[\]'\"]+")
 _NAMED = re.compile(r"([^\W\d][\w.-]*=)(?!=)(.*)", re.DOTALL)
 _CALLS = {"name": ("arguments", "input"), "intent": ("slots",)}  # the names and the arguments of calls
-_VALUE = re.compile(r"true|false|-?(0|[1-9]\d*)(\.\d+)?")
+_VALUE = re.compile(r"true|false|-?(0|[1-9][0-9]{,299})(\.[0-9]+)?")  # more digits are not a finite number
 
 
 class MeaningError(ValueError):
@@ -103,6 +103,15 @@ def in_order(mr: MR) -> bool:
     return True
 
 
+def _ordered(args: list[MR | str]) -> tuple[MR | str, ...] | None:
+    """The arguments, those with names last and in the order of the names; None if a name occurs twice."""
+    named = {arg.rel: arg for arg in args if isinstance(arg, MR) and is_named(arg)}
+    others = [arg for arg in args if not isinstance(arg, MR) or not is_named(arg)]
+    if len(named) + len(others) < len(args):
+        return None
+    return (*others, *(named[one] for one in sorted(named)))
+
+
 def _json_value(arg: MR | str) -> Any:
     if isinstance(arg, MR):
         if arg.rel == LIST:
@@ -158,7 +167,9 @@ def _from_json(value: Any, depth: int) -> MR:
         raise MeaningError(f"{value!r}: rel must be a name and args a list")
     if depth > DEEPEST:
         raise MeaningError(f"relations nest deeper than {DEEPEST}")
-    return MR(rel, tuple(_argument(arg, depth) for arg in args))
+    if (ordered := _ordered([_argument(arg, depth) for arg in args])) is None:
+        raise MeaningError(f"{rel!r} has an argument twice; write a list")
+    return MR(rel, ordered)
 
 
 def _call(value: dict[str, Any], depth: int) -> MR | None:
@@ -305,8 +316,6 @@ class _Reader:
         if self.mark != end:
             raise self.error(f'a "{end}" is missing')
         self.next()
-        named = {arg.rel: arg for arg in args if isinstance(arg, MR) and is_named(arg)}
-        others = [arg for arg in args if not isinstance(arg, MR) or not is_named(arg)]
-        if len(named) + len(others) < len(args):
+        if (ordered := _ordered(args)) is None:
             raise self.error(f"{name!r} has an argument twice; write a list")
-        return MR(name, (*others, *(named[one] for one in sorted(named))))
+        return MR(name, ordered)

@@ -205,6 +205,20 @@ def test_calls_may_contain_lists_and_calls():
     assert str(parse_mr("f('a=b', x==y)")) == "f('a=b', x==y)"  # constants
 
 
+@pytest.mark.parametrize("number", ["9" * 5000, "9" * 400 + ".5", "1\u0663", "007"])
+def test_calls_are_json_for_numbers_of_any_kind(number):
+    call = parse_mr(f"dim(level={number})").to_call()
+    assert call == {"name": "dim", "arguments": {"level": number}}
+    assert json.loads(json.dumps(call, allow_nan=False)) == call
+
+
+def test_named_arguments_of_json_objects_are_put_in_order():
+    level, room = {"rel": "level=", "args": ["20"]}, {"rel": "room=", "args": ["hall"]}
+    assert as_mr({"rel": "dim", "args": [room, "x", level]}) == parse_mr("dim(x, level=20, room=hall)")
+    with pytest.raises(MeaningError, match="argument twice"):
+        as_mr({"rel": "dim", "args": [level, level]})
+
+
 @pytest.mark.parametrize(
     ("value", "what"),
     [({"name": "dim", "arguments": [1]}, "an object"), ({"name": "dim", "arguments": "{"}, "not JSON"),
