@@ -53,7 +53,10 @@ def _tool(tool: Any) -> tuple[str, dict[str, Any], set[str]]:
     properties = given.get("properties", {}) if isinstance(given, dict) else None
     if not isinstance(name, str) or not name or not isinstance(properties, dict):
         raise SchemaError(f'{tool!r} is not a tool; write {{"name": ..., "parameters": {{...}}}}')
-    required = set(given.get("required", ()))
+    listed = given.get("required", [])
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        raise SchemaError(f"{name!r}: required must be a list of names, got {listed!r}")
+    required = set(listed)
     wrong = next((key for key in properties if not is_name(f"{key}=")), None)
     if wrong is not None:
         raise SchemaError(f"{wrong!r} cannot be a parameter of {name!r}; use letters, digits and _")
@@ -72,6 +75,6 @@ def _values(parameter: Any, what: str) -> tuple[list[str], bool | str]:
         return found, False
     if kinds == ["boolean"]:
         return ["true", "false"], False
-    if len(kinds) != 1 or kinds[0] not in OPEN:
+    if len(kinds) != 1 or not isinstance(kinds[0], str) or kinds[0] not in OPEN:
         raise SchemaError(f"{what}: its type is {kind!r}; use string, number, integer, boolean or an enum")
     return [], OPEN[kinds[0]]

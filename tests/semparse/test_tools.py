@@ -81,7 +81,10 @@ def test_a_schema_of_tools_allows_exactly_their_calls():
     [({"name": "a", "parameters": {"properties": {"b": {"type": "array"}}}}, "a: b: its type is 'array'"),
      ({"parameters": {}}, "is not a tool"), (3, "is not a tool"), ({"name": "stop"}, "two tools"),
      ({"name": "a", "parameters": {"properties": {"b c": {}}}}, "cannot be a parameter"),
-     ({"name": "a", "parameters": {"required": ["b"]}}, "requires 'b'")],
+     ({"name": "a", "parameters": {"required": ["b"]}}, "requires 'b'"),
+     ({"name": "a", "parameters": {"required": True}}, "required must be a list of names, got True"),
+     ({"name": "a", "parameters": {"required": [["b"]]}}, "required must be a list of names"),
+     ({"name": "a", "parameters": {"properties": {"b": {"type": {}}}}}, "a: b: its type is {}")],
 )  # fmt: skip
 def test_what_is_not_a_tool_is_refused(tool, what):
     with pytest.raises(SchemaError, match=what):
