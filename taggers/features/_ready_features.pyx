@@ -192,7 +192,7 @@ def dict_rows(sentences, KeyTable table not None, *, bint grow=False):
         for at, token in enumerate(sentence):
             try:
                 put_item(items, token, 0, 0)
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 kind = TypeError if isinstance(error, TypeError) else ValueError
                 raise kind(f"{error} (sentence {number}, token {at})") from None
             items.find()

@@ -18,6 +18,7 @@ MOST_REGIONS = 20_000  # spans or annotations
 MOST_ELEMENTS = 300_000  # of an XML document
 MOST_ATTRIBUTES = 10_000  # of an element: the parser reads all of them in one step
 MOST_CONFIG = 500_000  # characters of a label configuration
+DEEPEST = 20  # features in features, as `taggers.features._ready_features` refuses more
 MOST_DEPTH = 100  # of elements in elements: ElementTree writes them by recursion
 MOST_LEARNED = 5_000  # tokens to learn
 MOST_LABELS = 1_000  # of a model that learns
@@ -45,16 +46,23 @@ def check_texts(texts: Iterable[str]) -> None:
 def check_sentences(sentences: Sequence[Sequence[str | Iterable[Any]]]) -> None:
     """Refuse too many sentences, or too many tokens or characters in them.
 
-    A token is a word, its columns, or its features; nested features do not count.
+    A token is a word, its columns, or its features.
     """
     check_number(len(sentences), MOST_SENTENCES, "sentences")
     check_number(sum(map(len, sentences)), MOST_TOKENS, "tokens")
-    lengths = (
-        len(token) if isinstance(token, str) else sum(len(part) for part in token if isinstance(part, str))
-        for sentence in sentences
-        for token in sentence
-    )
-    check_number(sum(lengths), MOST_CHARACTERS, "characters")
+    check_number(sum(_characters(token) for sentence in sentences for token in sentence), MOST_CHARACTERS,
+                 "characters")  # fmt: skip
+
+
+def _characters(token: Any, before: int = 0, depth: int = 0) -> int:
+    """The characters of a word, of columns or of features; a nested feature repeats the names before it."""
+    if isinstance(token, str):
+        return before + len(token)
+    if not isinstance(token, (dict, list, tuple)) or depth > DEEPEST:
+        return before
+    if not isinstance(token, dict):
+        return sum(before + len(part) for part in token if isinstance(part, str))
+    return sum(_characters(value, before + len(name) + 1, depth + 1) for name, value in token.items())
 
 
 def check_label_lengths(labels: Iterable[str]) -> None:

@@ -357,6 +357,7 @@ def test_models_of_crfsuite_are_served_with_ready_features(tmp_path: Path) -> No
             ({"tokens": [{"w": None}]}, "token 0"),
             ({"tokens": [[], [3]]}, "token 1"),
             ({"tokens": [{"w": 1e99}]}, "token 0"),
+            ({"tokens": [{"w": 10**400}]}, "token 0"),
             (b'{"tokens": [{"w": "\\ud800"}]}', ""),
             (b'{"tokens": [' + b'{"a":' * 400 + b"1" + b"}" * 400 + b"]}", ""),
         ):
@@ -364,6 +365,8 @@ def test_models_of_crfsuite_are_served_with_ready_features(tmp_path: Path) -> No
             assert status == 400, (bad, status, body)
             assert said in body["error"]
             assert "\n" not in body["error"]
+        long = {"a": {"b" * 10_000: dict.fromkeys(map(str, range(100)), 1)}}  # each of the 100 names has "b"s
+        assert client.post("/tag", {"tokens": [long]})[0] == 413
     with pytest.raises(ValueError, match="use a model that reads words"):
         Learner(path, tmp_path / "journal")
 
