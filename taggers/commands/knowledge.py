@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from taggers.features.knowledge import matched, read_knowledge
-from taggers.features.packages import LICENCES, PARTS, check_language, chosen_parts, sources
+from taggers.features.packages import LICENCES, PARTS, check_language, read_parts, sources
 from taggers.labels.files import joined, read_files, read_held_out
 from taggers.labels.schemes import OUTSIDE
 from taggers.sources.memory import MemorySource
@@ -82,12 +82,11 @@ def report(
     if dev is not None:
         read = read_held_out(dev, data.file_columns(task), data.columns.name, encoding)
         held_out = TASKS[task]().held_out(*read)
-    language, parts = chosen_parts(knowledge)
-    classes, gazetteers = sources(language, parts)
+    classes, gazetteers = read_parts(knowledge)
     found = read_knowledge(classes, gazetteers)
     names = sorted(data.gold.distinct())
     labels = data.gold.positions(names)
-    in_phrase = (labels >= 0) & (labels != names.index(OUTSIDE)) if OUTSIDE in names else None
+    in_phrase = (labels >= 0) & (labels != names.index(OUTSIDE)) if {OUTSIDE} < {*names} else None
     for name, used in {"none": [], **{name: [name] for name in found.names}, "all": found.names}.items():
         covered = np.zeros(data.columns.n_tokens, bool)
         for one in used:

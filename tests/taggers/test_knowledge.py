@@ -11,6 +11,7 @@ import pytest
 
 from structsvm.files.persist import load_model
 from taggers import NerTagger
+from taggers.commands.knowledge import report
 from taggers.features import packages
 from taggers.features.knowledge import read_knowledge
 from tests.taggers.command_line import refused, run
@@ -178,6 +179,16 @@ def test_commands_list_what_there_is_and_report_what_it_brings(tmp_path):
         "all           42.9%       33.3%    100.00",
     ], done.stderr
     refused(run("knowledge", "list", "Spanish", cwd=tmp_path), 2, "must be a code such as en")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_report_needs_words_and_no_phrases(installed, tmp_path):
+    installed(*PACKAGES)
+    (tmp_path / "train.txt").write_text("Ada O\nlikes O\nLund O\n")
+    rows = list(report("ner", "xx:city", tmp_path / "train.txt"))
+    assert [(row.name, row.in_phrases) for row in rows] == [("none", None), ("city", None), ("all", None)]
+    with pytest.raises(ValueError, match="the packages have no brown for 'yy'"):
+        next(report("ner", "yy:brown", tmp_path / "train.txt"))
 
 
 def test_a_spacy_component_uses_knowledge(installed):
