@@ -146,6 +146,7 @@ def fit_rivals(
     if held_out is None:
         source.reuse = False
         if rivals:
+            tagger.release(compact=True)  # before the other one needs memory
             tagger = _changed(tagger, rivals[0]).fit_source(source)
             warnings.warn(told, stacklevel=2)
         return tagger
