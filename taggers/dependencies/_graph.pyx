@@ -367,7 +367,7 @@ cdef class Graph:
 
     def epoch(self, const uint64_t[:, ::1] attributes, const int64_t[::1] ptr, const int32_t[::1] guess,
               const int32_t[::1] heads):
-        """One pass of PA-I over the sentences in random order; return the share of right heads."""
+        """One pass of the passive-aggressive algorithm over the sentences in random order; return the share of right heads."""
         cdef Py_ssize_t i, j, n = ptr.shape[0] - 1, right = 0
         order = np.arange(n)
         cdef int64_t[::1] places = order
@@ -463,6 +463,8 @@ cdef class Graph:
         """The score of a tree over the words of one sentence."""
         cdef int32_t d
         cdef Work work
+        if not 0 < guess.shape[0] <= LONGEST:
+            raise ValueError(f"{guess.shape[0]} words; a sentence has 1 to {LONGEST} of them here")
         self.room(&work)
         try:
             self.begin(&work, attributes, 0, guess.shape[0], &guess[0], NULL)

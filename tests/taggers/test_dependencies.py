@@ -268,6 +268,13 @@ def test_exact_search_finds_the_best_projective_tree(n):
         assert graph.total(table, guess, found) == pytest.approx(best, abs=1e-4)
 
 
+def test_a_score_needs_a_sentence_that_fits():
+    graph, table, *_ = improved(np.random.default_rng(0), 2, "exact")
+    for n in (0, 251):
+        with pytest.raises(ValueError, match=f"{n} words"):
+            graph.total(table, np.zeros(n, np.int32), [0] * n)
+
+
 @pytest.mark.parametrize("n", [1, 2, 4, 5])
 def test_accurate_search_ends_where_no_other_head_is_better(n):
     rng = np.random.default_rng(n)
