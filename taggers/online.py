@@ -398,14 +398,14 @@ class Online(Fitted):
 
         While weights are pending, a few sentences fetch only the weights that they need; once that has cost
         as much as fetching all of them, all are fetched. live: fetch all, which takes a while, only if the
-        optimizer computes all of them anyway, or if the sentences need more than `MOST_FETCHED`.
+        optimizer computes all of them anyway, or if the sentences need more than `MOST_FETCHED` or than all.
         """
         model = self.model
         if not self._pending or model.space.bigrams is not None or model.candidates is not None:
             return self.settle(), features
         self._fetched += len(features.rows)
         problem = problem_of(self.begun)
-        many = len(features.rows) * problem.stride > MOST_FETCHED
+        many = len(features.rows) > min(MOST_FETCHED // problem.stride, len(model.space))
         if many or (isinstance(self.optimizer, Perceptron) if live else self._fetched > len(model.space)):
             return self.settle(), features
         wanted = np.concatenate([np.arange(problem.history), problem.history + features.rows])

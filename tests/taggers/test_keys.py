@@ -127,14 +127,21 @@ def test_margins_and_n_best_between_steps_are_those_of_the_whole_model(algorithm
         np.testing.assert_allclose([one for one, _ in found], [one for one, _ in expected], rtol=1e-5)
 
 
-def test_live_labels_never_fetch_all_weights_of_larank():
+def test_live_labels_fetch_all_weights_of_larank_only_if_one_call_needs_as_many():
     X, y = chunk_data(60)
     tagger = Chunker().partial_fit(X, y)
-    columns = Columns.from_sentences(X)
-    for _ in range(3):  # more features than the model has
-        tagger.tag_with_names(columns, live=True)
+    columns, few = Columns.from_sentences(X), Columns.from_sentences(X[:5])
+    model = tagger.model_
+    assert len(model.features(few).rows) < len(model.space) < len(model.features(columns).rows)
+    tagger.partial_fit(X[:1], y[:1])
+    for _ in range(30):  # together, more features than the model has
+        tagger.tag_with_names(few, live=True)
         assert tagger._fitted()._pending
-    tagger.tag_with_names(columns)
+    tagger.tag_with_names(columns, live=True)
+    assert not tagger._fitted()._pending
+    tagger.partial_fit(X[:1], y[:1])
+    for _ in range(30):
+        tagger.tag_with_names(few)
     assert not tagger._fitted()._pending
 
 
