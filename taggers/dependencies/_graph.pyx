@@ -367,7 +367,7 @@ cdef class Graph:
 
     def epoch(self, const uint64_t[:, ::1] attributes, const int64_t[::1] ptr, const int32_t[::1] guess,
               const int32_t[::1] heads):
-        """One pass of the passive-aggressive algorithm over the sentences in random order; return the share of right heads."""
+        """Make one passive-aggressive pass over the shuffled sentences; return the share of right heads."""
         cdef Py_ssize_t i, j, n = ptr.shape[0] - 1, right = 0
         order = np.arange(n)
         cdef int64_t[::1] places = order
