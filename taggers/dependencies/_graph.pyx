@@ -380,7 +380,7 @@ cdef class Graph:
             with nogil:
                 for i in range(n):
                     j = places[i]
-                    if ptr[j + 1] - ptr[j] <= LONGEST:
+                    if 0 < ptr[j + 1] - ptr[j] <= LONGEST:
                         right += self.learn(&work, attributes, ptr[j], ptr[j + 1], &guess[0], &heads[0])
                     if i % 20 == 0:
                         with gil:
@@ -484,7 +484,7 @@ cdef class Graph:
         try:
             with nogil:
                 for i in range(first, last):
-                    if ptr[i + 1] - ptr[i] > LONGEST:
+                    if not 0 < ptr[i + 1] - ptr[i] <= LONGEST:
                         continue
                     self.begin(&work, attributes, ptr[i], ptr[i + 1], &heads[0], NULL)
                     self.search(&work)

@@ -306,6 +306,7 @@ def test_other_searches_are_chosen_in_training(folder, search):
     one, two = (run("tag", "best.ssvm", "long.conllu", "--jobs", k, cwd=folder).stdout for k in ("1", "3"))
     assert one == two
     pipeline = Pipeline.load(folder / "best.ssvm")
+    assert pipeline.predict([[], ["Anna"]])[0] == []
     (words,) = pipeline.predict([["Anna", "sees"] * 300])
     assert is_tree([int(word["head"]) for word in words])
     assert (
