@@ -9,7 +9,7 @@ from structsvm.files.errors import DataError
 from taggers.formats.records import MISSING, Record, Values
 
 LETTER, GAP, STEP, LINE = 9, 26, 28, 18  # pixels: of a letter, between words, between arcs, of a line of text
-CONTROL = {code: " " for code in range(32)}  # XML has none of them
+CONTROL = dict.fromkeys((*range(32), 0xFFFE, 0xFFFF), " ")  # XML has none of them
 
 
 def as_text(words: Sequence[str], tags: Values, heads: Values, labels: Values) -> str:

@@ -15,6 +15,7 @@ from structsvm.problems.dependency.problem import is_projective, is_tree
 from taggers import commands
 from taggers.dependencies.parser import DependencyParser, Learner, attributes, train_parser
 from taggers.dependencies.templates import GRAPHS, STATE_NUMBERS, STATE_PLACES, parse_templates
+from taggers.formats.drawing import as_svg
 from taggers.pipeline import Pipeline
 from tests.structsvm.helpers import trees
 from tests.taggers.command_line import refused, run
@@ -192,6 +193,11 @@ def test_trees_are_drawn_as_text_and_as_pictures(tmp_path):
     assert {"Mia", "man", "PROPN", "root", "obj"} <= {*texts}
     assert len([one for one in second.iter() if one.tag.endswith("path")]) == 4  # an arrow and three arcs
     refused(run("tag", "en-pos", "raw.txt", "--to", "trees", cwd=tmp_path), 1, "no trees to draw")
+
+
+def test_pictures_of_trees_are_xml_for_any_word():
+    picture = ElementTree.fromstring(as_svg(["<&", "\ufffe\x07"], ["X", None], ["0", "1"], ["root", '"']))
+    assert "<&" in [one.text for one in picture.iter()]
 
 
 def test_ranges_and_empty_nodes_do_not_shift_heads(folder):
