@@ -210,7 +210,7 @@ def _set_times(row: Row) -> set[str]:
     given = row.values
     name = "start" if given.get("time") in (None, "") else "time"
     if given.get(name) in (None, ""):
-        raise ValueError("has no 'time'; name the columns in the first line, or the keys of each object")
+        raise ValueError("has no 'time'; name its column or key with --field, such as --field time=at")
     row.start, kind = _seconds(given[name])
     row.end, other = (row.start, kind) if given.get("end") in (None, "") else _seconds(given["end"])
     return {kind, other}
@@ -241,7 +241,7 @@ def _date_or_number(text: str) -> tuple[float, str]:
 def _text(row: Row) -> Bag:
     text, gold = row.values.get("text"), row.values.get("gold")
     if not isinstance(text, str) or not text.strip():
-        raise ValueError("has no 'text'; name the column in the first line, or remove the row")
+        raise ValueError("has no 'text', or an empty one; name its column with --field, or remove the row")
     meant = None if gold is None else tuple(map(str, _meanings(gold)))
     name = row.values.get("id")
     return Bag(" ".join(text.split()), (), meant, row.start, "" if name is None else str(name), line=row.line)
@@ -260,7 +260,7 @@ def _event(row: Row) -> Event:
     keys = ("name", "arguments") if "arguments" in given else ("rel", "args")
     value = {key: given[key] for key in keys if key in given} if keys[0] in given else given.get("meaning")
     if value in (None, ""):
-        raise ValueError("has no 'meaning', such as turn_on(lamp); name the column in the first line")
+        raise ValueError("has no 'meaning', such as turn_on(lamp); name its column or key with --field")
     if row.end < row.start:
         raise ValueError("the event ends before it starts; swap its times")
     return Event(row.start, row.end, str(as_mr(value)))
