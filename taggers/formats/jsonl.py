@@ -138,7 +138,7 @@ def _tokenized(value: dict[str, Any], words: Any, text: str | None, line: int, r
     """A document whose tokens the file gives."""
     if not isinstance(words, list):
         raise reading.refuse("tokens must be a list", line)
-    if text and not words:
+    if text and not text.isspace() and not words:
         raise reading.refuse("the list of tokens is empty, but the text is not", line)
     starts = [True]
     if words and isinstance(words[0], Mapping):

@@ -298,6 +298,12 @@ def test_several_kinds_of_tags_are_columns(tmp_path):
     assert run("train", "pos", "f.jsonl", "--column", "upos", "-q", "-o", "m", cwd=tmp_path).returncode == 0
 
 
+def test_a_text_of_blanks_may_have_no_tokens(tmp_path):
+    rows = '{"text": " \\n", "tokens": [], "spans": []}\n{"tokens": ["Mia"], "labels": ["B-PER"]}\n'
+    (tmp_path / "f.jsonl").write_text(rows)
+    assert read_sentences(tmp_path / "f.jsonl") == ([["Mia"]], [["B-PER"]])
+
+
 @pytest.mark.parametrize(("line", "what"), [
     ('{"text": "Bo", "label": ["PER"]}', "label of the whole text"),
     ('{"text": "Bo", "label": "PER"}', "label of the whole text"),
