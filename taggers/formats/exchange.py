@@ -16,6 +16,7 @@ from taggers.formats.records import (
     Record,
     RecordFormat,
     Split,
+    Values,
     cut_lines,
     labelled,
     of_words,
@@ -161,7 +162,10 @@ def _as_conllu(records: Sequence[Record], first: int) -> bytes:
     scheme = scheme_of(records)
     for number, record in enumerate(records, first):
         phrases = scheme != "none" or "upos" in record.values
-        values = record.value("label") or [None] * len(record.tokens)
+        unlabelled: Values = [None] * len(record.tokens)
+        values = record.value("label") or unlabelled
+        if values is record.values.get("upos"):  # they have their column
+            values = unlabelled
         at = 0
         for part, sentence in enumerate(record.sentences, 1):
             text = " ".join(record.text[sentence[0].start : sentence[-1].end].split())

@@ -116,6 +116,7 @@ def _attach(doc: Doc, record: Record, place: Sequence[int]) -> None:
 
 def _doc(record: Record, scheme: str, vocab: Any) -> Doc:
     """A Doc: the one that was read, or a new one with tokens of white space where the text needs them."""
+    from spacy.parts_of_speech import IDS
     from spacy.tokens import Doc, Span
 
     doc: Doc
@@ -132,7 +133,9 @@ def _doc(record: Record, scheme: str, vocab: Any) -> Doc:
         if starts:
             starts[0] = True
         doc = Doc(vocab, words=words, spaces=spaces, sent_starts=starts)
-        for name, key in (("upos", "pos_"), ("xpos", "tag_"), ("lemma", "lemma_"), ("feats", "morph")):
+        universal = all(value is None or value in IDS for value in record.values.get("upos") or ())
+        upos = "pos_" if universal else "tag_"  # a table may call Penn tags pos
+        for name, key in (("upos", upos), ("xpos", "tag_"), ("lemma", "lemma_"), ("feats", "morph")):
             for at, value in zip(place, record.values.get(name) or (), strict=False):
                 if value is not None:
                     _set(doc[at], key, value)

@@ -193,6 +193,22 @@ def test_parts_of_speech_survive_and_losses_are_named(tmp_path):
     assert b"not converted: heads and relations; multiword tokens" in done.stderr
 
 
+def test_parts_of_speech_of_a_document_do_not_go_into_misc(tmp_path):
+    line = {"text": "A ran.", "tokens": ["A", "ran", "."], "upos": ["PRON", "VERB", "PUNCT"]}
+    for more, wanted in [({}, b"_"), ({"ner_tags": ["B-X", "O", "O"]}, b"B-X")]:
+        (tmp_path / "f.jsonl").write_text(json.dumps(line | more) + "\n")
+        first = run("convert", "f.jsonl", "--to", "conllu", cwd=tmp_path).stdout.split(b"\n")[2]
+        assert first == b"1\tA\t_\tPRON\t_\t_\t_\t_\t_\t" + wanted
+
+
+def test_tags_that_are_not_universal_become_tags_of_spacy(tmp_path):
+    (tmp_path / "f.csv").write_text("sentence,word,pos,tag\n1,Ann,NNP,B-PER\n1,%,SYM,O\n")
+    done = run("convert", "f.csv", "--to", "spacy", "-o", "f.spacy", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (doc,) = DocBin().from_disk(tmp_path / "f.spacy").get_docs(spacy.blank("en").vocab)
+    assert [(one.tag_, one.pos_, one.ent_type_) for one in doc] == [("NNP", "", "PER"), ("SYM", "", "")]
+
+
 def test_a_word_that_columns_cannot_hold_is_named(tmp_path):
     (tmp_path / "f.jsonl").write_text('{"tokens": ["a\\tb"], "labels": ["O"]}\n')
     refused(run("convert", "f.jsonl", "--to", "columns", cwd=tmp_path), 1, "'a\\tb' cannot be written")
