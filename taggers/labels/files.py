@@ -140,7 +140,7 @@ def _chosen(
     format, n_columns = opened.format, opened.n_columns
     if n_columns < 2 and not format.ready:
         what = "has only one column, so it has no labels; use a file with words and labels"
-        raise DataError(what, opened.name)
+        raise DataError(f"{what} (a table needs a header such as sentence,word,label)", opened.name)
     if len(labels) > 1 and not format.names:
         what = f"several label columns require the CoNLL-U format, but this is {format.title}"
         raise DataError(what, opened.name)
