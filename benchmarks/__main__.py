@@ -49,7 +49,7 @@ BENCHMARKS = {
         ("uner_danish", "btc", "bc5cdr", "conll2000", "ud_afrikaans", "ud_french_sequoia"),
     ),
     "noise": ("noise", ("uner_danish", "btc", "bc5cdr")),
-    "knowledge": ("knowledge", ("conll2002", "raw_english")),
+    "knowledge": ("knowledge", ("conll2002",)),
     "bundle": ("bundle", ("ud_english_ewt",)),
     "ud": ("ud", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
     "ud-trees": ("ud_trees", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
