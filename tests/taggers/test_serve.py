@@ -201,8 +201,8 @@ def test_probabilities_after_learning_do_not_wait_for_all_weights(tmp_path: Path
     )
     learner = Learner(tmp_path / "m.ssvm", tmp_path / "journal.jsonl")
     learner.tagger.partial_fit(NAMES[:1], ENTITIES[:1])
-    for _ in range(20):  # more features than the model has
-        learner.tag(NAMES, probabilities=True)
+    for _ in range(20):  # together, more features than the model has
+        learner.tag([NAMES[0][:1]], probabilities=True)
     assert learner.tagger._fitted()._pending  # type: ignore[union-attr]
     learner.close()
 
