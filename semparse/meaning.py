@@ -254,7 +254,7 @@ class _Reader:
             return
         match = _TOKEN.match(self.text, self.place)
         if match is None:
-            raise self.error("a quote is not closed")
+            raise self.error("a quote is not closed (names with apostrophes need double quotes)")
         self.mark = match["mark"]
         quoted = match["single"] or match["double"]
         self.name = match["name"] or (quoted and _ESCAPED.sub(r"\1", quoted))

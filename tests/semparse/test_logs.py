@@ -81,6 +81,7 @@ def test_tables_and_objects_dates_and_marks_say_the_same(folder):
         ("texts.csv", '{"time": 1, "text": "a"}\n[1]\n', "texts.csv:2: is not a JSON object"),
         ("events.jsonl", '{"time": 1}\n', "events.jsonl:1: has no 'meaning'"),
         ("events.jsonl", '{"time": 1, "meaning": "f("}\n', "events.jsonl:1: 'f\\(' is not a meaning"),
+        ("events.jsonl", '{"time": 1, "meaning": "f(d\'Arcy)"}\n', "events.jsonl:1: .* need double quotes"),
         ("events.jsonl", '{"start": 2, "end": 1, "meaning": "f"}\n', "events.jsonl:1: the event ends before"),
         ("events.jsonl", '{"time": 1, "meaning": "f"\n', "events.jsonl:1: no JSON"),
         ("events.jsonl", '{"time": 1, "rel": "f", "args": "a"}\n', "events.jsonl:1: .* args a list"),
