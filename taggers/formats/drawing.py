@@ -55,7 +55,8 @@ def draw(records: Sequence[Record], to: str) -> bytes:
     drawn = []
     for record in records:
         if "head" not in record.values:
-            raise DataError("no trees to draw; use a model with a parser, such as en", "", record.line)
+            what = "no trees to draw; use a model with a parser, such as en"
+            raise DataError(what, "", record.line if drawn else 0)
         rows = [record.values.get(name) or [None] * len(record.tokens) for name in ("upos", "head", "deprel")]
         at = 0
         for sentence in record.sentences:

@@ -192,7 +192,7 @@ def test_trees_are_drawn_as_text_and_as_pictures(tmp_path):
     texts = [one.text for one in first.iter() if one.tag.endswith("text")]
     assert {"Mia", "man", "PROPN", "root", "obj"} <= {*texts}
     assert len([one for one in second.iter() if one.tag.endswith("path")]) == 4  # an arrow and three arcs
-    refused(run("tag", "en-pos", "raw.txt", "--to", "trees", cwd=tmp_path), 1, "no trees to draw")
+    refused(run("tag", "en-pos", "raw.txt", "--to", "trees", cwd=tmp_path), 1, "error: no trees to draw")
 
 
 def test_pictures_of_trees_are_xml_for_any_word():
