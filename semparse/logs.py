@@ -66,6 +66,7 @@ def read_windows(
     """
     _check_fields(fields)
     spoken, kind = _timed(texts, fields)
+    spoken = _without_blanks(spoken, texts)
     happened, other = _timed(events, fields)
     if kind != other:
         what = f"its times are {other}, but those of {file_name(texts)} are {kind}; use one kind"
@@ -87,6 +88,18 @@ def read_windows(
         for place, window in zip(places, found, strict=True):
             bags[place] = replace(said[place], candidates=window.candidates)
     return bags
+
+
+def _without_blanks(rows: list[Row], path: str | os.PathLike[str]) -> list[Row]:
+    """The rows without those whose text is blank, of which a warning gives the number."""
+    blank = [row.line for row in rows if not str(row.values.get("text", "?")).strip()]
+    if len(blank) == len(rows):
+        raise DataError("all its texts are empty; is this the right file?", file_name(path))
+    if blank:
+        left = f"{len(blank)} such row{'s are' if len(blank) > 1 else ' is'} left out"
+        warnings.warn(f"{file_name(path)}:{blank[0]}: the text is empty; {left}", stacklevel=3)
+    left_out = {*blank}
+    return [row for row in rows if row.line not in left_out]
 
 
 def _check_fields(fields: Mapping[str, str]) -> None:
@@ -240,8 +253,8 @@ def _date_or_number(text: str) -> tuple[float, str]:
 
 def _text(row: Row) -> Bag:
     text, gold = row.values.get("text"), row.values.get("gold")
-    if not isinstance(text, str) or not text.strip():
-        raise ValueError("has no 'text', or an empty one; name its column with --field, or remove the row")
+    if not isinstance(text, str):
+        raise ValueError("has no 'text'; name its column with --field, or remove the row")
     meant = None if gold is None else tuple(map(str, _meanings(gold)))
     name = row.values.get("id")
     return Bag(" ".join(text.split()), (), meant, row.start, "" if name is None else str(name), line=row.line)

@@ -67,7 +67,7 @@ def test_tables_and_objects_dates_and_marks_say_the_same(folder):
         ("texts.csv", "3,a b\n4,c d\n", "texts.csv:1: the first line has a time instead of names"),
         ("texts.csv", "when,text\n1,a b\n", "texts.csv:2: has no 'time'.*--field"),
         ("texts.csv", "time,words\n1,a b\n", "texts.csv:2: has no 'text'.*--field"),
-        ("texts.csv", "time,text\n1,a b\n2,\n", "texts.csv:3: has no 'text', or an empty one"),
+        ("texts.csv", "time,text\n1,\n2, \n", "texts.csv: all its texts are empty"),
         ("texts.csv", "time,text\n1,yes, please\n", "texts.csv:2: the row has 3 values.*in quotes"),
         ("texts.csv", 'time,text\n1,"a b\n', "texts.csv:2: no CSV"),
         ("texts.csv", "time,text\nnoon,a b\n", "texts.csv:2: 'noon' is not a time"),
@@ -92,6 +92,13 @@ def test_wrong_rows_are_reported_by_file_and_line(name, content, what, folder):
     with pytest.raises(DataError, match=what):
         commands.windows(folder / "texts.csv", folder / "events.jsonl", folder / "out.jsonl")
     assert not (folder / "out.jsonl").exists()
+
+
+def test_empty_texts_are_counted_and_left_out(folder):
+    (folder / "texts.csv").write_text("time,text\n1,\n2,it is dark\n3, \n")
+    with pytest.warns(UserWarning, match=r"texts.csv:2: the text is empty; 2 such rows are left out"):
+        bags = read_windows(folder / "texts.csv", folder / "events.jsonl")
+    assert [bag.text for bag in bags] == ["it is dark"]
 
 
 def test_the_command_writes_bags_that_train_reads(folder):
