@@ -52,7 +52,7 @@ PICTURES: dict[str, Callable[..., str]] = {"trees": as_text, "svg": as_svg}
 
 def draw(records: Sequence[Record], to: str) -> bytes:
     """The picture of each sentence."""
-    drawn = []
+    drawn: list[str] = []
     for record in records:
         if "head" not in record.values:
             what = "no trees to draw; use a model with a parser, such as en"
