@@ -2,8 +2,8 @@
 
 An executor is a function of a meaning and of the context of a sentence (a state of the world, a database, or
 None). It returns an outcome: an answer, a trace, or the state that follows. It raises ValueError if the
-meaning cannot be executed in this context. A meaning is a candidate of a sentence if its outcome equals the
-observed one.
+meaning cannot be executed in this context; other errors are faults of the executor, and are raised with the
+meaning as a note. A meaning is a candidate of a sentence if its outcome equals the observed one.
 
 If no meanings are proposed, they are enumerated from the schema, the smallest first. A slot takes the
 constants of its type that the sentence mentions, or all of them if it mentions none.
@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, product
 from typing import Any, Protocol
+
+import numpy as np
 
 from semparse.entities.names import Words
 from semparse.entities.tokens import Tokens
@@ -36,11 +38,27 @@ Propose = Callable[[Any, Any], Iterable[Any]]  # meanings for a sentence and its
 
 def is_possible(execute: Executor, meaning: MR, context: Any) -> bool:
     """Whether a meaning can be executed: a filter for `Ospas.parse(valid=...)`."""
+    return bool(_executed(execute, meaning, context))
+
+
+def _executed(execute: Executor, meaning: MR, context: Any) -> list[Any]:
+    """The outcome, in a list that is empty if the meaning cannot be executed."""
     try:
-        execute(meaning, context)
+        return [execute(meaning, context)]
     except ValueError:
-        return False
-    return True
+        return []
+    except StopIteration as error:  # would end a loop of the caller
+        raise RuntimeError(f"execute raised StopIteration for {meaning}") from error
+    except Exception as error:
+        error.add_note(f"while executing {meaning}")
+        raise
+
+
+def _equal(outcome: Any, other: Any) -> bool:
+    """Whether outcomes are equal; arrays are if all their values are."""
+    if isinstance(outcome, np.ndarray) or isinstance(other, np.ndarray):
+        return bool(np.array_equal(outcome, other))
+    return bool(outcome == other)
 
 
 def with_outcome(
@@ -49,17 +67,18 @@ def with_outcome(
     """Of the first `budget` meanings, those with an outcome."""
     found = []
     for meaning in map(as_mr, islice(meanings, budget)):
-        try:
-            if execute(meaning, context) == outcome:
-                found.append(meaning)
-        except ValueError:
-            continue
+        if any(_equal(one, outcome) for one in _executed(execute, meaning, context)):
+            found.append(meaning)
     return list(dict.fromkeys(found))
 
 
 def enumerated(schema: Schema, words: Words, x: Tokens) -> Iterator[MR]:
     """The meanings that a schema allows about the things that a sentence mentions, the smallest first."""
-    terms: dict[int, dict[str, list[MR | str]]] = {1: _mentioned(schema, words, x)}
+    said = mentioned(schema, words, x)
+    constants = {kind: sorted(symbols - schema.relations.keys()) for kind, symbols in schema.types.items()}
+    terms: dict[int, dict[str, list[MR | str]]] = {
+        1: {kind: [*(said[kind] or its)] for kind, its in constants.items()}
+    }
     for size in range(1, LARGEST + 1):
         level = terms.setdefault(size, {kind: [] for kind in schema.types})
         for rel, relation in schema.relations.items():
@@ -87,11 +106,11 @@ def _shares(total: int, parts: int) -> Iterator[tuple[int, ...]]:
             yield first, *rest
 
 
-def _mentioned(schema: Schema, words: Words, x: Tokens) -> dict[str, list[MR | str]]:
-    """By type, the constants that the words spell, or all of the type; and the numbers and times."""
+def mentioned(schema: Schema, words: Words, x: Tokens) -> dict[str, list[str]]:
+    """By type, the constants that the words spell, and the numbers and times."""
     said = {symbol: None for word in words.read(x) for symbol in words.spelled.get(word.text, ())}
     texts = dict.fromkeys(word.text for word in words.read(x))
-    found: dict[str, list[MR | str]] = {}
+    found: dict[str, list[str]] = {}
     for kind, symbols in schema.types.items():
         constants = symbols - schema.relations.keys()
         spelled = [symbol for symbol in said if symbol in constants]
@@ -99,7 +118,7 @@ def _mentioned(schema: Schema, words: Words, x: Tokens) -> dict[str, list[MR | s
         if pattern is not None:
             values = [] if pattern.fullmatch("any text") else filter(pattern.fullmatch, texts)
             spelled += [text for text in values if text not in spelled]
-        found[kind] = list(spelled or sorted(constants))
+        found[kind] = spelled
     return found
 
 

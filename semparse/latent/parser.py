@@ -69,7 +69,7 @@ class LatentParser(LatentModel):
         tests = [*([in_order] if self.grammar.has_names else []), *([valid] if valid is not None else [])]
         search, found = self._search(x, (max(n, TRIED) if tests else n) + 2)
         for test in tests:
-            found = [way for way in found if all(map(test, search.mrs(way)))]
+            found = [way for way in found if all(test(mr) for mr in search.mrs(way))]
         if self.nothing == 0:
             found = [way for way in found if way.meaning]
         if not found or not found[0].meaning:

@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 
 from semparse import Ospas, as_mr
@@ -97,3 +98,27 @@ def test_given_and_proposed_candidates_are_filtered_by_their_outcome():
 def test_wrong_use_is_refused(options, given, what):
     with pytest.raises(ValueError, match=what):
         Ospas(**options).fit(["oak"], **given)
+
+
+def test_faults_of_an_executor_are_raised_as_they_are_with_the_meaning():
+    def faulty(meaning, context):
+        raise KeyError("no such shelf")
+
+    def ends(meaning, context):
+        raise StopIteration
+
+    with pytest.raises(KeyError, match="no such shelf") as caught:
+        with_outcome(["count(oak)"], 4, faulty, SHELVES)
+    assert caught.value.__notes__ == ["while executing count(oak)"]
+    with pytest.raises(RuntimeError, match=r"StopIteration for count\(oak\)"):
+        is_possible(ends, as_mr("count(oak)"), SHELVES)
+    parser = Ospas().fit(["oak", "elm"], [["count(oak)"], ["count(elm)"]])
+    with pytest.raises(RuntimeError):
+        parser.parse("oak", valid=lambda mr: next(iter([])))
+
+
+def test_outcomes_may_be_arrays():
+    def positions(meaning, context):
+        return np.array([1, 2]) if meaning.rel == "right" else np.array([1, 2, 3])
+
+    assert with_outcome(["right(a)", "wrong(a)"], np.array([1, 2]), positions, None) == [as_mr("right(a)")]
