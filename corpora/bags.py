@@ -22,6 +22,8 @@ class Bag:
     time: float | None = None
     id: str = ""
     tokens: Sequence[str] | None = None  # where given, used in place of the text's words
+    weights: Sequence[float] | None = None  # how likely each candidate is; only their ratios count
+    wrong: Sequence[str] | None = None  # meanings that the text does not have
     symbols: Sequence[str] | None = None  # what each word stands for, "-" for nothing; as simulators know it
     line: int = field(default=0, compare=False)  # of the file that it was read from
 

@@ -11,9 +11,10 @@ from typing import Any
 from corpora.bags import Bag
 from semparse.evaluation import Progress, Score, matches, score_matches, score_parses, seen
 from semparse.examples import as_tokens
+from semparse.frames import fault as frame_fault
 from semparse.io import read_bags, read_tests, tab_line
 from semparse.logs import read_windows
-from semparse.meaning import as_mr
+from semparse.meaning import as_mr, is_open
 from semparse.options import check_given
 from semparse.ospas import Ospas
 from semparse.parse import Parse
@@ -53,11 +54,14 @@ def train(
     said = [bag for bag in bags if as_tokens(bag.sentence)]  # "..." teaches nothing
     if resume is None:
         parser = Ospas(schema=given, **chosen)
-        parser.fit([bag.sentence for bag in said], [bag.candidates for bag in said], progress=progress)
+        parser.fit(
+            [bag.sentence for bag in said], [bag.candidates for bag in said],
+            weights=[bag.weights for bag in said], wrong=[bag.wrong for bag in said], progress=progress,
+        )  # fmt: skip
     else:
         parser = Ospas.load(resume)
         for bag in seen(said, progress):
-            parser.partial_fit(bag.sentence, bag.candidates)
+            parser.partial_fit(bag.sentence, bag.candidates, weights=bag.weights, wrong=bag.wrong)
     parser.save(output)
     return parser, bags
 
@@ -76,7 +80,8 @@ def training_bags(file: str | Path, format: str | None, schema: Schema | None) -
         raise DataError("no sentence with candidates has words; is this the right file?", str(file))
     for bag in bags:
         for candidate in bag.candidates if schema is not None else ():
-            fault = schema.fault(as_mr(candidate)) if schema is not None else None
+            mr = as_mr(candidate)
+            fault = (frame_fault if is_open(mr) else Schema.fault)(schema, mr) if schema else None
             if fault:
                 raise DataError(f"{fault}; correct it, or the schema", str(file), bag.line)
     return bags
@@ -256,7 +261,8 @@ def schema(files: Sequence[str | Path], output: str | Path = "-", *, format: str
     """Write the schema of all candidates of files as JSON, and return it."""
     check_output(output, *files)
     bags = [bag for file in files for bag in training_bags(file, format, None)]
-    found = Schema.learn(as_mr(candidate) for bag in bags for candidate in bag.candidates)
+    mrs = [as_mr(candidate) for bag in bags for candidate in bag.candidates]
+    found = Schema.learn(mr for mr in mrs if not is_open(mr))
     _write(output, [json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n"])
     return found
 

@@ -3,8 +3,9 @@
     {"text": "anna passes to bob", "candidates": ["pass(anna, bob)", {"rel": "kick", "args": ["anna"]}]}
     anna passes to bob<TAB>pass(anna, bob);kick(anna)
 
-A line of JSONL needs `text` or `tokens`; `candidates`, `gold`, `time`, `id` and `symbols` are optional. All
-readers raise DataError with file and line, and read the whole file or nothing.
+A line of JSONL needs `text` or `tokens`; `candidates`, `gold`, `time`, `id` and `symbols` are optional, and
+so are `weights`, a number for each candidate, and `wrong`, meanings that the text does not have. All readers
+raise DataError with file and line, and read the whole file or nothing.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from typing import Any, BinaryIO
 
 from corpora.bags import Bag
 from corpora.readers.robocup import YEARS, Game, read_game
+from semparse.evidence import check_weights
 from semparse.meaning import MeaningError, as_mr, parse_mrs
 from structsvm.files import DataError, file_name, open_input
 
 FORMATS = ("jsonl", "tab", "robocup")
 LONGEST_LINE = 16 << 20  # bytes, so that a small compressed file without line breaks does not fill the memory
-KEYS = ("text", "tokens", "candidates", "gold", "time", "id", "symbols")
+KEYS = ("text", "tokens", "candidates", "weights", "wrong", "gold", "time", "id", "symbols")
 
 
 def read_bags(path: str | os.PathLike[str], format: str | None = None, *, blank: bool = False) -> list[Bag]:
@@ -114,7 +116,10 @@ def _bag(value: Any, line: int) -> Bag:
         raise ValueError(f"id must be a string or a number, got {name!r}")
     symbols = _words(value.get("symbols"), "symbols")
     candidates, gold = _meanings(value, "candidates") or (), _meanings(value, "gold")
-    return Bag(text, candidates, gold, time, str(name), tokens, symbols, line)
+    weights, wrong = value.get("weights"), _meanings(value, "wrong")
+    if weights is not None:
+        weights = tuple(check_weights(weights, len(candidates), "the line"))
+    return Bag(text, candidates, gold, time, str(name), tokens, weights, wrong, symbols, line)
 
 
 def _words(value: Any, key: str) -> tuple[str, ...] | None:

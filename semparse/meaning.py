@@ -25,6 +25,7 @@ from typing import Any
 
 DEEPEST = 100
 LIST = "list"
+UNKNOWN, REST = "?", "..."  # an argument, and all that remain: see `semparse.frames`
 LARGEST = 500  # names in one MR; each takes time and memory in training
 
 _TOKEN = re.compile(
@@ -82,6 +83,11 @@ class MR:
             return None
         values = [_json_value(arg.args[0]) for arg in self.args if isinstance(arg, MR)]
         return {"name": self.rel, "arguments": dict(zip([n[:-1] for n in names], values, strict=True))}
+
+
+def is_open(mr: MR) -> bool:
+    """Whether an argument of a meaning is unknown."""
+    return any(is_open(arg) if isinstance(arg, MR) else arg in (UNKNOWN, REST) for arg in mr.args)
 
 
 def is_named(mr: MR) -> bool:
@@ -182,6 +188,8 @@ def _call(value: dict[str, Any], depth: int) -> MR | None:
         if key not in value or len(given) > 1 or set(value) - {key, *others, "type", "id"}:
             continue
         name, args = value[key], value[given[0]] if given else {}
+        if args == REST and isinstance(name, str) and name:
+            return MR(name, (REST,))
         if isinstance(args, str):  # as some language models write them
             try:
                 args = json.loads(args or "{}")

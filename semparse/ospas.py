@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from semparse import options
+from semparse.entities.names import Words
+from semparse.entities.tokens import Tokens
+from semparse.evidence import Candidates
 from semparse.examples import Sentence, as_tokens, checked_bag, checked_examples, checked_tokens
+from semparse.frames import closed_schema, filled_bags
 from semparse.latent import switches
 from semparse.latent.doubts import doubts
 from semparse.latent.parser import LatentParser
-from semparse.meaning import MR, as_mr
+from semparse.meaning import MR, as_mr, is_open
 from semparse.options import ParserOptions
 from semparse.outcomes import BUDGET, Executor, Propose, bags_of
 from semparse.parse import Match, Parse
@@ -53,6 +58,8 @@ class Ospas(ParserOptions, Estimator):
         sentences: Sequence[Sentence],
         candidates: Sequence[Sequence[Any]] | Propose | None = None,
         *,
+        weights: Sequence[Sequence[float] | None] | None = None,
+        wrong: Sequence[Sequence[Any] | None] | None = None,
         outcomes: Sequence[Any] | None = None,
         execute: Executor | None = None,
         contexts: Sequence[Any] | None = None,
@@ -60,6 +67,10 @@ class Ospas(ParserOptions, Estimator):
         progress: Callable[[int, int], Any] | None = None,
     ) -> Self:
         """Train from scratch; `progress` is called with the number of sentences done and the total.
+
+        weights: for each sentence a number per candidate, such as the score of another parser, or None. Only
+        their ratios count. wrong: for each sentence a list of meanings that it does not have, or None; it may
+        have no candidates then.
 
         With `outcomes` and `execute`, learn from what happened: only candidates count whose execution, in
         the context of the sentence, gives its outcome. `candidates` may then be a function of a text and its
@@ -73,12 +84,19 @@ class Ospas(ParserOptions, Estimator):
                 raise ValueError("outcomes and execute must be given together, and contexts only with them")
             if candidates is None or callable(candidates):
                 raise ValueError("candidates must be lists of meanings, unless there are outcomes")
-            X, bags = checked_examples(sentences, candidates, self._given_schema())
+            if execute is not None and weights is not None:
+                raise ValueError("weights cannot be combined with outcomes; leave one of them out")
+            X, bags = checked_examples(sentences, candidates, self._given_schema(), weights, wrong)
+            alone = all(len(bag) <= 1 for bag in bags)
+            bags, opened = self._filled(X, bags)
             if self.empty_bags == "skip":
-                X, bags = [x for x, bag in zip(X, bags, strict=True) if bag], [bag for bag in bags if bag]
+                kept = [(x, bag) for x, bag in zip(X, bags, strict=True) if bag or bag.wrong]
+                X, bags = [x for x, _ in kept], [bag for _, bag in kept]
             options.check_training(self, online=False)
+            self._check_evidence(bags)
             model, rng = self._new_model()
-            if execute is not None and isinstance(model, LatentParser):  # one candidate has the outcome
+            one_means = execute is not None or (alone and opened)  # one candidate has the outcome
+            if one_means and isinstance(model, LatentParser):
                 model.given_clauses = self.clauses or 1
                 if self.nothing is None:
                     model.given_nothing = model.nothing = 0.0
@@ -90,6 +108,19 @@ class Ospas(ParserOptions, Estimator):
                 self._estimate_threshold(model, X, bags, passes)
             self._adopt(model, rng)
         return self
+
+    def _filled(
+        self, X: list[Tokens], bags: list[Candidates], known: LatentParser | ThesisParser | None = None
+    ) -> tuple[list[Candidates], bool]:
+        """The bags with their open frames filled, and whether there are any."""
+        if not any(is_open(mr) for bag in bags for mr in (*bag, *bag.wrong)):
+            return bags, False
+        schema = self._given_schema() or (closed_schema(bags) if known is None else known.schema)
+        return filled_bags(X, bags, Words(Counter(word for x in X for word in x), schema), schema), True
+
+    def _check_evidence(self, bags: Sequence[Candidates]) -> None:
+        if self.algorithm == "paper" and any(bag.logs or bag.wrong for bag in bags):
+            raise ValueError('algorithm="paper" has no weights and no wrong meanings; use "latent"')
 
     def _with_outcomes(
         self, sentences: Sequence[Sentence], candidates: Any, outcomes: Sequence[Any], execute: Executor,
@@ -109,7 +140,7 @@ class Ospas(ParserOptions, Estimator):
         )  # fmt: skip
 
     def _estimate_threshold(
-        self, model: LatentParser, X: list[list[str]], bags: list[list[MR]], passes: int
+        self, model: LatentParser, X: list[Tokens], bags: list[Candidates], passes: int
     ) -> None:
         """Let a parser that has learned from the first sentences answer the others."""
         at = switches.first_held(len(X))
@@ -145,15 +176,24 @@ class Ospas(ParserOptions, Estimator):
         given = self.schema
         return given if given is None or isinstance(given, Schema) else Schema.from_json(given)
 
-    def partial_fit(self, sentence: Sentence, candidates: Sequence[Any]) -> Self:
-        """Learn from one more sentence."""
+    def partial_fit(
+        self,
+        sentence: Sentence,
+        candidates: Sequence[Any] = (),
+        *,
+        weights: Sequence[float] | None = None,
+        wrong: Sequence[Any] | None = None,
+    ) -> Self:
+        """Learn from one more sentence: its candidates, their weights, and meanings that it does not have."""
         with training(self):
             options.check_training(self, online=True)
             fresh = not hasattr(self, "model_")
             model, rng = self._new_model() if fresh else (self.model_, self._rng)
             x = checked_tokens(sentence, "the sentence")
-            bag = checked_bag(candidates, "the sentence", model.given)
-            if bag or self.empty_bags == "nothing":
+            bag = checked_bag(candidates, "the sentence", model.given, weights, wrong)
+            (bag,), _ = self._filled([x], [bag], None if fresh else model)
+            self._check_evidence([bag])
+            if bag or bag.wrong or self.empty_bags == "nothing":
                 model.learn(x, bag, rng)
             if fresh:
                 self._adopt(model, rng)

@@ -3,8 +3,8 @@
 The model generates a sentence x from a candidate c word by word. Each word comes from one of the symbols of c
 or from the empty symbol, all equally likely:  P(x | c) = prod_i sum_s t(x_i | s) / (1 + |c|).  EM estimates
 t. Its E step also computes the posterior of each candidate of a bag and weights the counts by it. The prior
-of a candidate is proportional to the odds of its relation, because people rarely talk about some events; EM
-estimates these odds too. The null candidate, whose only symbol is NULL, has separate odds.
+of a candidate is proportional to its weight and to the odds of its relation, because people rarely talk about
+some events; EM estimates these odds too. The null candidate, whose only symbol is NULL, has separate odds.
 
 A share of the sentences mean something that their bag lacks. Such a sentence comes from any candidate of any
 bag; the prior of a candidate is proportional to its frequency and odds. EM estimates the share. The words of
@@ -60,16 +60,21 @@ class Alignment:
         self._shares: dict[str, dict[str, float]] = {}
 
     def fit(
-        self, X: Sequence[list[str]], bags: Sequence[list[Symbols]], iterations: int, nothing: float
+        self,
+        X: Sequence[list[str]],
+        bags: Sequence[list[Symbols]],
+        iterations: int,
+        nothing: float,
+        logs: Sequence[np.ndarray] | None = None,
     ) -> tuple[list[np.ndarray], np.ndarray]:
         """EM on all sentences together; returns the posteriors of the candidates of each bag.
 
         If many bags lack the meaning, their posteriors sum to less than 1. The second result is the score of
         a missing meaning by bag, for `posteriors`.
         nothing: the least odds of the null candidate, if the bags have one; the largest odds are 1. Without
-        a null candidate, no bag lacks the meaning.
+        a null candidate, no bag lacks the meaning. logs: the log weights of the candidates, by bag.
         """
-        links = _Links(X, bags)
+        links = _Links(X, bags, logs)
         elsewhere = _Elsewhere(X, bags, links) if NULL in links.heads else None
         odds, posteriors, counts, outside = _estimate(links, iterations, nothing, elsewhere)
         if elsewhere and posteriors.sum() > (1 - MANY) * len(bags):
@@ -80,9 +85,9 @@ class Alignment:
             self._add(word, symbol, count)
         return np.split(posteriors, links.bag_ends[:-1]), outside
 
-    def see(self, x: list[str], bag: list[Symbols]) -> np.ndarray:
+    def see(self, x: list[str], bag: list[Symbols], logs: np.ndarray) -> np.ndarray:
         """Learn from one more sentence: an E step with the counts so far, then update the counts."""
-        links = _Links([x], [bag])
+        links = _Links([x], [bag], [logs])
         t = np.array([self._chance(word, symbol) for word, symbol in links.pairs])
         posteriors, counts, _ = links.expect(t, self._odds(links))
         for (word, symbol), count in zip(links.pairs, counts.tolist(), strict=True):
@@ -90,14 +95,16 @@ class Alignment:
             self._shares.pop(word, None)
         return posteriors
 
-    def posteriors(self, x: list[str], bag: list[list[Symbols]], outside: float = -math.inf) -> np.ndarray:
-        """The posteriors of candidates, without learning.
+    def posteriors(
+        self, x: list[str], bag: list[list[Symbols]], logs: np.ndarray, outside: float = -math.inf
+    ) -> np.ndarray:
+        """The posteriors of candidates with these log weights, without learning.
 
         A candidate is a list of meanings, each with its symbols. A sentence with several meanings is as
         likely as if each word came from the right one of them; each meaning costs its odds and one position
         of the sentence.
         """
-        links = _Links([x], [[[s for symbols in meanings for s in symbols] for meanings in bag]])
+        links = _Links([x], [[[s for symbols in meanings for s in symbols] for meanings in bag]], [logs])
         t = np.array([self._chance(word, symbol) for word, symbol in links.pairs])
         for k, meanings in enumerate(bag):
             links.cell_size[links.cell_candidate == k] = 1 + max(len(symbols) for symbols in meanings)
@@ -196,7 +203,12 @@ class _Links:
     candidates.
     """
 
-    def __init__(self, X: Sequence[list[str]], bags: Sequence[list[Symbols]]) -> None:
+    def __init__(
+        self,
+        X: Sequence[list[str]],
+        bags: Sequence[list[Symbols]],
+        logs: Sequence[np.ndarray] | None = None,
+    ) -> None:
         pairs: dict[tuple[str, str], int] = {}
         link_pair: list[int] = []
         cell_ends: list[int] = []
@@ -225,6 +237,7 @@ class _Links:
         self.bag_ends = np.cumsum([len(bag) for bag in bags])
         self._starts = np.concatenate([[0], self.bag_ends[:-1]])
         self.candidate_bag = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
+        self.log_weight = np.concatenate(logs) if logs else np.zeros(candidates)
 
     def new_odds(
         self, posteriors: np.ndarray, inside: np.ndarray, odds: np.ndarray, nothing: float
@@ -233,7 +246,8 @@ class _Links:
         a loss against odds of 1; relative to the largest. Those of meaning nothing are at least `nothing`."""
         n = len(self.heads)
         wins = np.bincount(self.head, posteriors, n)
-        chances = np.bincount(self.head, (inside / self.among(odds))[self.candidate_bag], n)
+        weighted = np.exp(self.log_weight) * (inside / self.among(odds))[self.candidate_bag]
+        chances = np.bincount(self.head, weighted, n)
         odds = (wins + 1) / (chances + 2 / (1 + odds))
         odds /= odds.max()
         if NULL in self.heads:
@@ -242,14 +256,14 @@ class _Links:
         return odds
 
     def among(self, odds: np.ndarray) -> np.ndarray:
-        """The sum of the odds of each bag."""
-        return np.bincount(self.candidate_bag, odds[self.head])
+        """The sum of the odds of each bag, times the weights."""
+        return np.bincount(self.candidate_bag, np.exp(self.log_weight) * odds[self.head])
 
     def scores(self, t: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The log score of each candidate, and the sum of chances in each cell."""
         sums = np.bincount(self.link_cell, t[self.link_pair], len(self.cell_size))
         score = np.bincount(self.cell_candidate, np.log(sums / self.cell_size), len(self.candidate_bag))
-        return score + np.log(odds[self.head]), sums
+        return score + np.log(odds[self.head]) + self.log_weight, sums
 
     def log_likelihood(self, t: np.ndarray, odds: np.ndarray) -> float:
         """The sum of the log scores of the bags."""

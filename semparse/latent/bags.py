@@ -12,6 +12,7 @@ import numpy as np
 
 from semparse.entities.names import Word, found_style
 from semparse.entities.spelling import spellings
+from semparse.evidence import Candidates
 from semparse.latent.alignment import NULL
 from semparse.latent.features import LEAST_SHARE
 from semparse.latent.model import LatentModel
@@ -87,10 +88,15 @@ def find_naming(model: LatentModel, read: list[list[Word]], bags: Sequence[list[
 
 
 def posteriors_of(
-    model: LatentModel, words: list[Word], meanings: Sequence[Meanings], outside: float = -np.inf
+    model: LatentModel,
+    words: list[Word],
+    bag: Candidates,
+    meanings: Sequence[Meanings],
+    outside: float = -np.inf,
 ) -> np.ndarray:
     forms = forms_of(model, words, (mr for some in meanings for mr in some))
-    return model.alignment.posteriors(forms, symbols_of(model, words, meanings), outside)
+    symbols = symbols_of(model, words, meanings)
+    return model.alignment.posteriors(forms, symbols, bag.log_weights(meanings), outside)
 
 
 def open_symbols(model: LatentModel, mr: MR, texts: set[str]) -> list[str]:
@@ -143,7 +149,7 @@ def find_styles(model: LatentModel, X: Sequence[list[str]], bags: Sequence[list[
 def with_clauses(
     model: LatentModel,
     read: list[list[Word]],
-    bags: Sequence[list[MR]],
+    bags: Sequence[Candidates],
     single: list[list[Meanings]],
     posteriors: list[np.ndarray],
     outside: np.ndarray,
@@ -159,7 +165,7 @@ def with_clauses(
         if clauses == 1 or max(map(len, bags)) < clauses:
             break
         meanings = [alternatives(bag, clauses, trusted=model.trusted) for bag in bags]
-        chances = [posteriors_of(model, *each) for each in zip(read, meanings, outside, strict=True)]
+        chances = [posteriors_of(model, *each) for each in zip(read, bags, meanings, outside, strict=True)]
         best = [its[int(np.argmax(p))] for its, p in zip(meanings, chances, strict=True)]
         said = sum(len(some) == clauses for some in best)
         if given is None and said < max(LEAST_SEVERAL, SEVERAL * len(bags)):
@@ -207,3 +213,12 @@ def find_silent(
 
 def aligned(model: LatentModel, meanings: Sequence[Meanings]) -> list[Any]:
     return [model.grammar.exactly(some) if some else NOTHING for some in meanings]
+
+
+class Wrong(list[Any]):
+    """Meanings that a sentence does not have, as units."""
+
+
+def refused(model: LatentModel, bag: Candidates) -> Wrong:
+    """The wrong meanings that the schema allows."""
+    return Wrong(units for mr in bag.wrong if (units := model.grammar.exactly([mr])) is not None)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from semparse.entities.names import STYLES, Words
+from semparse.evidence import Candidates
 from semparse.latent.alignment import Alignment
 from semparse.latent.features import Tables, View, Viewer
 from semparse.latent.grammar import Grammar
@@ -90,7 +91,7 @@ class LatentModel:
         self.salience = Salience()
         self.counts: Counter[str] = Counter()  # of words
         self.roots: set[str] = set()  # relations that were candidates by themselves
-        self.memory: list[tuple[list[str], list[MR]]] = []
+        self.memory: list[tuple[list[str], Candidates]] = []
         self.silent: dict[tuple[str, int], list[str]] = {}  # constants that words often do not name
         self.paraphrases: dict[str, set[str]] = {}  # of constants of open types; only for training
         self.naming: set[str] = set()  # numbers that name constants; later the alignment knows them

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from semparse.latent.alignment import lacks_meaning
+from semparse.latent.bags import Wrong
 from semparse.latent.features import View
 from semparse.latent.model import LatentModel
 from semparse.latent.problem import SATISFIED, LatentProblem
@@ -27,8 +28,11 @@ def choose(
 ) -> tuple[Found, Found] | None:
     """The latent meaning of a sentence and its best rival, unless their scores are far enough apart.
 
-    The meaning is the likeliest by the alignment and, once there are weights to trust, by its score.
+    The meaning is the likeliest by the alignment and, once there are weights to trust, by its score. Of a
+    sentence with wrong meanings only, it is the best one that is not among them.
     """
+    if isinstance(several, Wrong):
+        return away_from(search, several) if trusting else None
     if lacks_meaning(posteriors):
         return None
     sayable = [
@@ -42,6 +46,17 @@ def choose(
     right, _ = max(aligned, key=lambda pair: float(np.log(pair[1] + 1e-9)) + trusting * pair[0].score)
     rival = next((found for found in search.best(2) if found.meaning != right.meaning), None)
     return None if rival is None or right.score - rival.score >= 1 else (right, rival)
+
+
+def away_from(search: Search, wrong: Wrong) -> tuple[Found, Found] | None:
+    """The best meaning that is not wrong and the best wrong one, unless they are far enough apart."""
+    rivals = [found for units in wrong if (found := search.align(units))]
+    if not rivals:
+        return None
+    bad = {rival.meaning for rival in rivals}
+    right = next((found for found in search.best(len(bad) + 1) if found.meaning not in bad), None)
+    rival = max(rivals, key=lambda found: found.score)
+    return None if right is None or right.score - rival.score >= 1 else (right, rival)
 
 
 def fits(model: LatentModel, search: Search, found: Found) -> bool:

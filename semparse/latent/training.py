@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from semparse.evidence import Candidates
 from semparse.latent import solvers
 from semparse.latent.bags import (
+    Wrong,
     aligned,
     alternatives,
     find_naming,
@@ -21,28 +23,31 @@ from semparse.latent.bags import (
     find_styles,
     forms_of,
     posteriors_of,
+    refused,
     symbols_of,
     with_clauses,
 )
 from semparse.latent.features import View
 from semparse.latent.model import LatentModel
 from semparse.latent.switches import LEAST, RARE_NOTHING, best_nothing, passes_over
-from semparse.meaning import MR, distinct
+from semparse.meaning import MR
 from semparse.options import USUAL_NOTHING
 
 
 def fit(
     model: LatentModel,
     X: Sequence[list[str]],
-    bags: Sequence[list[MR]],
+    given: Sequence[list[MR]],
     passes: int,
     rng: np.random.Generator,
     progress: Callable[[int, int], Any],
 ) -> None:
     """EM, then passes over the sentences in random order."""
-    bags = [distinct(bag) for bag in bags]
-    for x, bag in zip(X, bags, strict=True):
-        model.meet(x, bag)
+    told = [(x, as_candidates(bag)) for x, bag in zip(X, given, strict=True)]
+    for x, its in told:
+        model.meet(x, its)
+    kept = [pair for pair in told if not pair[1].only_wrong]
+    X, bags = [x for x, _ in kept], [its for _, its in kept]
     find_styles(model, X, bags)
     read = [model.words.read(x) for x in X]
     find_paraphrases(model, read, bags)
@@ -54,47 +59,60 @@ def fit(
     estimated = model.given_nothing is None and not model.trusted
     if estimated:
         model.nothing = best_nothing(forms, symbols, model.iterations, USUAL_NOTHING)
-    posteriors, outside = model.alignment.fit(forms, symbols, model.iterations, model.nothing)
+    logs = [bag.log_weights(meanings) for bag, meanings in zip(bags, single, strict=True)]
+    posteriors, outside = model.alignment.fit(forms, symbols, model.iterations, model.nothing, logs)
     if estimated and len(X) >= LEAST and passes_over(forms, symbols, model.alignment.share):
         model.nothing = RARE_NOTHING
-        posteriors, outside = model.alignment.fit(forms, symbols, model.iterations, model.nothing)
+        posteriors, outside = model.alignment.fit(forms, symbols, model.iterations, model.nothing, logs)
     find_silent(model, read, single, posteriors)
     meanings, posteriors = with_clauses(model, read, bags, single, posteriors, outside)
     model.grammar.add_rows()
     views = [model.viewer.view(x, grow=True) for x in X]
+    bad = [(model.viewer.view(x, grow=True), its) for x, its in told if its.only_wrong]
     model.fit_sizes()
-    data = [
+    data: list[Any] = [
         (view, aligned(model, several), chances)
         for view, several, chances in zip(views, meanings, posteriors, strict=True)
     ]
+    data += [(view, refused(model, its), np.empty(0)) for view, its in bad]
     solve = solvers.larank if model.solver == "larank" else solvers.passive_aggressive
     solve(model, data, passes, rng, progress)
     model.salience.clear()
     for view, several, _ in data:
-        count(model, view, several)
-    model.memory = list(zip(X, bags, strict=True))
+        if not isinstance(several, Wrong):
+            count(model, view, several)
+    model.memory = told
 
 
 def learn(model: LatentModel, x: list[str], bag: list[MR], rng: np.random.Generator) -> None:
     """Learn from one more sentence, then from some of the old ones again."""
-    bag = distinct(bag)
+    bag = as_candidates(bag)
     model.meet_more(x, bag)
-    words = model.words.read(x)
-    alone = model.trusted or len(bag) == 1  # one candidate in `partial_fit` is an answer
-    single = [flat[0] for flat in symbols_of(model, words, alternatives(bag, 1, trusted=alone))]
-    model.alignment.see(forms_of(model, words, bag), single)
+    if not bag.only_wrong:
+        words = model.words.read(x)
+        alone = model.trusted or len(bag) == 1  # one candidate in `partial_fit` is an answer
+        meanings = alternatives(bag, 1, trusted=alone)
+        single = [flat[0] for flat in symbols_of(model, words, meanings)]
+        model.alignment.see(forms_of(model, words, bag), single, bag.log_weights(meanings))
     again = rng.integers(len(model.memory), size=min(model.reprocess, len(model.memory)))
     model.grammar.add_rows()
     for tokens, candidates in [(x, bag), *[model.memory[i] for i in again]]:
         view = model.viewer.view(tokens, grow=True)
         model.fit_sizes()
+        if candidates.only_wrong:
+            solvers.step(model, view, refused(model, candidates), np.empty(0), trusting=True)
+            continue
         alone = model.trusted or len(candidates) == 1
         several = alternatives(candidates, model.clauses, trusted=alone)
-        posteriors = posteriors_of(model, view.words, several)
+        posteriors = posteriors_of(model, view.words, candidates, several)
         solvers.step(model, view, aligned(model, several), posteriors, trusting=True)
         if tokens is x:
             count(model, view, aligned(model, several))
     model.memory.append((x, bag))
+
+
+def as_candidates(bag: Sequence[MR]) -> Candidates:
+    return bag if isinstance(bag, Candidates) else Candidates(bag)
 
 
 def count(model: LatentModel, view: View, several: list[Any]) -> None:
