@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,13 @@ from semparse.frames import fault as frame_fault
 from semparse.io import read_bags, read_tests, tab_line
 from semparse.logs import read_windows
 from semparse.meaning import as_mr, is_open
-from semparse.options import check_given
+from semparse.options import OPTIONS, check_given
 from semparse.ospas import Ospas
 from semparse.parse import Parse
 from semparse.picture import html_page, text_picture
 from semparse.schema import Schema, SchemaError
 from structsvm.files import DataError, atomic_write, check_output
+from structsvm.options import check_resumed
 
 SHOWN = ("mr", "json", "picture", "html")
 EXPECTED = (
@@ -45,8 +47,8 @@ def train(
     own options.
     """
     chosen = {name: value for name, value in options.items() if value is not None}
-    if resume is not None and (chosen or schema is not None):
-        raise ValueError("options cannot change with --resume; leave them out")
+    if resume is not None:
+        check_resumed([replace(one, fixed_on_resume=True) for one in OPTIONS], {**chosen, "schema": schema})
     check_given(chosen)
     check_output(output, *files, schema)
     given = None if schema is None else read_schema(schema)

@@ -59,7 +59,7 @@ class Option:
     needs
         Without one of these, the option has no effect: names with the values that are needed, or `GIVEN`.
     excludes
-        Options that cannot be combined with it.
+        Options that cannot be combined with it: names with the values that are excluded, or `GIVEN`.
     sources
         The places of training data for which it works.
     search
@@ -85,7 +85,7 @@ class Option:
     kept: bool = True
     fixed_on_resume: bool = False
     needs: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
-    excludes: tuple[str, ...] = ()
+    excludes: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     sources: tuple[str, ...] = tuple(SOURCES)
     search: tuple[Value, ...] = ()
     kw_only: bool = True
@@ -152,7 +152,7 @@ class Option:
         return self.high if self.high is not None else MOST if self.type is int else LARGEST
 
 
-def option(*, help: str, default: Any = REQUIRED, **fields: Any) -> Any:
+def option(*, help: str = "", default: Any = REQUIRED, **fields: Any) -> Any:
     """Define an option in the body of a class; see `Option` for the fields."""
     return Option(default, help, **fields)
 
@@ -246,7 +246,8 @@ def check_conflicts(
     given
         The options that the caller chose.
     settings
-        The values of all options, with their defaults; and of other names that occur in `needs`.
+        The values of all options, with their defaults; and of other names that occur in `needs` and
+        `excludes`, such as "a model", whose value "of several layers" completes the phrase.
     flags
         Whether the message names flags of the command line.
     source
@@ -269,9 +270,11 @@ def check_conflicts(
             absent = [shown(name) for name, values in one.needs.items() if values == GIVEN]
             why += [f"without {' or '.join(absent)}"] * bool(absent)
             raise ValueError(f"{what} has no effect {' and '.join(why)}; leave it out")
-        for other in one.excludes:
-            if other in given:
-                raise ValueError(f"{what} cannot be combined with {shown(other)}; leave one out")
+        for other, values in one.excludes.items():
+            if settings.get(other) in values if values else other in given:
+                remedy = "leave one out" if other in known else "leave it out"
+                shown_other = shown(other, settings[other] if values else GIVEN)
+                raise ValueError(f"{what} cannot be combined with {shown_other}; {remedy}")
         if source not in one.sources and not flags:
             raise ValueError(f"{what} has no effect on training from {source}; leave it out")
         if source not in one.sources and (flag := SOURCES[source]):
@@ -279,6 +282,32 @@ def check_conflicts(
         if source not in one.sources:
             needed = " or ".join(SOURCES[name] for name in one.sources)
             raise ValueError(f"{what} has no effect without {needed}; leave it out")
+
+
+def check_resumed(options: Iterable[Option], given: Mapping[str, Any]) -> None:
+    """Raise ValueError for a flag that cannot change when training resumes."""
+    for one in options:
+        if one.fixed_on_resume and given.get(one.name) is not None:
+            raise ValueError(f"{one.flag or one.name} cannot change with --resume; leave it out")
+
+
+def rules(**flags: Any) -> tuple[Option, ...]:
+    """A table of the flags of a command that exclude or need others; see `check_rules`."""
+    return tuple(replace(one, name=name) for name, one in flags.items())
+
+
+def check_rules(table: Sequence[Option], **values: Value) -> None:
+    """Raise ValueError for flags of a command that exclude each other, or lack what they need.
+
+    values: those of the flags and of other names that occur in the table; None, False, an empty list and the
+    default mean that a flag is absent.
+    """
+    given = {
+        one.name: value
+        for one in table
+        if (value := values.get(one.name)) not in (None, one.default, [], (), {}) and value is not False
+    }
+    check_conflicts(table, given, values, flags=True)
 
 
 def markdown(options: Iterable[Option], kinds: Mapping[str, tuple[str, ...]]) -> str:

@@ -229,7 +229,7 @@ class TrainOptions:
     )  # fmt: skip
     keep_state: bool = option(
         help="Save the training state, so that training resumes exactly.",
-        default=False, flag="--keep-state",
+        default=False, flag="--keep-state", excludes={"prune": GIVEN, "dtype": GIVEN},
         sources=("memory",),
     )  # fmt: skip
     dtype: str = option(
@@ -246,7 +246,7 @@ class TrainOptions:
     )  # fmt: skip
     fit_bias: bool = option(
         help="Find the bias of O with the best F1 on the --dev file.",
-        default=False, flag="--fit-bias", needs={"dev": GIVEN},
+        default=False, flag="--fit-bias", needs={"dev": GIVEN}, excludes={"task": ("pos", "morph")},
     )  # fmt: skip
     curve: str = option(
         help="Write the training curve (seconds, dual, ...) to this file.",
@@ -257,7 +257,7 @@ class TrainOptions:
         help="Train on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local:4 for "
         "4 processes on this machine. The file can be a quoted pattern, such as 'part-*.conll.gz'. The model "
         "depends on the number of threads of the cluster unless you set --shards.",
-        default=None, flag="--cluster", excludes=("memory",),
+        default=None, flag="--cluster", excludes={"memory": GIVEN},
     )  # fmt: skip
     checkpoint: str = option(
         help="With --cluster: save every round in this folder; the same command continues a training that "
@@ -333,13 +333,6 @@ def _remedy(tagger: Any, one: Option) -> str:
         return ""
     flag = f" ({one.flag} on the command line)" if one.flag else ""
     return f"; the model was saved with this value, so load it with another {one.name}{flag}"
-
-
-def check_resumed(given: Mapping[str, Any], options: Iterable[Option] = OPTIONS) -> None:
-    """Raise ValueError for a command-line option that cannot change when training resumes."""
-    for one in options:
-        if one.fixed_on_resume and given.get(one.name) is not None:
-            raise ValueError(f"{one.flag or one.name} cannot change with --resume; leave it out")
 
 
 def table(options: Iterable[Option] = OPTIONS) -> str:

@@ -9,7 +9,7 @@ from structsvm.binary._base import CLASS_WEIGHT
 from structsvm.binary._kernel_machine import KernelMachine
 from structsvm.binary._perceptrons import OnlinePerceptron
 from structsvm.kernels.functions import Inputs
-from structsvm.options import option, with_options
+from structsvm.options import GIVEN, option, with_options
 
 
 @with_options
@@ -23,7 +23,7 @@ class KernelPerceptron(KernelMachine):
         "there are more, the one that is classified best without itself is removed.",
     )  # fmt: skip
     average: bool = option(
-        default=False, fixed_on_resume=True, excludes=("budget",),
+        default=False, fixed_on_resume=True, excludes={"budget": GIVEN},
         help="Whether to predict with the mean of all coefficients that training went through, as Freund and "
         "Schapire (1999) do.",
     )  # fmt: skip

@@ -54,17 +54,13 @@ def convert(
     with told_in_one_sentence("taggers.commands") as commands:
         saving = {"dtype": dtype, "prune": prune, "keep_names": keep_names or None}
         given = {name: value for name, value in saving.items() if value is not None}
-        labels = {"--to": to, "--from": source, "--column": column}
-        if (program := commands.foreign_program(file)) is not None:
-            for flag, value in labels.items():
-                if value is not None:
-                    raise ValueError(f"{flag} has no effect on a model of {program}; leave it out")
+        program = commands.foreign_program(file)
+        commands.check_conversion(file, program, to=to, source=source, label=column, **given)
+        if program is not None:
             if output == "-":
                 raise ValueError("a model is not written to standard output; add -o MODEL")
             commands.convert_model(file, output, **given)
             return
-        if to is None or given:
-            commands.check_convertible(file, [f"--{name.replace('_', '-')}" for name in given])
         repaired = commands.convert(
             file, output, to=to, source=source, label=column, format=format, encoding=encoding
         )

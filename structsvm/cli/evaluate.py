@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from structsvm.cli.errors import Bias, Column, Encoding, Format, Jobs, numbers_of, told_in_one_sentence
+from structsvm.options import check_rules
 
 
 def evaluate(
@@ -43,15 +44,13 @@ def evaluate(
     structsvm evaluate tagged.txt
     """
     with told_in_one_sentence("taggers.commands") as commands:
+        from taggers.commands.conflicts import EVALUATE
         from taggers.formats.registry import column_choice
 
         label = None if column is None else column_choice(column)
         models, data = (None, model) if file is None else (model, file)
         if raw:
-            if models is None or label is not None or strict or bias or format not in ("auto", "conllu"):
-                raise ValueError(
-                    "--raw needs a model and a CoNLL-U file, without --column, --strict or --bias"
-                )
+            check_rules(EVALUATE, model=models, raw=raw, label=label, strict=strict, bias=bias, format=format)
             _show_scores(commands.evaluate_ud(models, data, raw=True, encoding=encoding, jobs=jobs), as_json)
             return
         result = commands.evaluate_any(

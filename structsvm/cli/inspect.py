@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from structsvm.cli.errors import number, told_in_one_sentence
+from structsvm.options import check_rules
 
 
 def inspect(
@@ -38,11 +39,11 @@ def inspect(
     """
     with told_in_one_sentence("taggers.commands") as commands:
         _, meta = import_module("taggers.model_file").read_arrays(model)
-        if meta.get("kind") == "ospas" and (names, html, test) != (None, None, None):
-            raise ValueError("--names, --html and --test have no effect on a parser; leave them out")
-        if test is not None and html is None:
-            raise ValueError("--test requires --html; to print scores, use structsvm evaluate")
         if meta.get("kind") == "ospas":
+            conflicts = import_module("taggers.commands.conflicts")
+            check_rules(
+                conflicts.INSPECT, names=names, html=html, test=test, **{conflicts.MODEL: conflicts.PARSER}
+            )
             found = import_module("semparse.commands").inspect(model, top=top)
         else:
             found = commands.inspect(model, top=top, names=names, html=html, test=test)

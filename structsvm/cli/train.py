@@ -11,6 +11,7 @@ import typer.core
 
 from structsvm.cli.errors import Column, Columns, Encoding, Format, Quiet, counted, told_in_one_sentence
 from structsvm.cli.flags import given, with_flags
+from structsvm.options import check_rules
 from taggers.options import OPTIONS, TASKS, TaggerOptions, TrainOptions, defaults
 
 ALL = TrainOptions.OPTIONS | TaggerOptions.OPTIONS
@@ -75,12 +76,10 @@ def train(
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from structsvm.cli.progress import Progress
+        from taggers.commands.conflicts import LAYERED
         from taggers.formats.registry import column_choice
 
-        if layers is not None and task != "ud":
-            raise ValueError("--layers chooses the layers of train ud; leave it out")
-        if search is not None and task not in ("ud", "parse"):
-            raise ValueError("--search chooses how train ud and train parse search for trees; leave it out")
+        check_rules(LAYERED, task=task, layers=layers, search=search)
         options = given(options)
         if task in ("ud", "lemma", "parse"):
             named = {"--columns": columns, "--column": column, "--format": format}

@@ -56,8 +56,6 @@ def tune(
         from structsvm.cli.progress import Progress
         from taggers.tuning import ROUNDS
 
-        if budget is not None and trials is not None:
-            raise ValueError("--budget and --trials exclude each other; leave one out")
         options = given(options)
         header = "round  score  passes  seconds  options"
 
@@ -72,7 +70,7 @@ def tune(
 
         with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
             tuned = commands.tune(
-                task, files, output, dev=dev, budget=budget if trials or budget else "120s", trials=trials,
+                task, files, output, dev=dev, budget=budget, trials=trials,
                 inputs=None if columns is None else columns.split(","),
                 label=column, format=format, encoding=encoding,
                 progress=None if quiet else show, callback=progress, **options,

@@ -21,7 +21,10 @@ def classes(
 ) -> dict[str, int]:
     """Learn word classes from files of plain text, write them, and return how many there are.
 
-    progress: called with the number of tokens read so far.
+    Parameters
+    ----------
+    progress
+        Called with the number of tokens read so far.
     """
     check_output(output, *files)
     tokens = 0

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
+from structsvm.options import check_rules
+from taggers.commands.conflicts import CONVERT, FILE, LABELS
 from taggers.commands.export import convert_file, warn_of_dropped
 from taggers.foreign import find_reader
 from taggers.formats.base import Layer
@@ -32,11 +34,13 @@ def convert(
 ) -> int:
     """Write the file with its labels in another scheme, and return how many labels were out of place.
 
-    to: a scheme, or a format to convert the file to.
+    Parameters
+    ----------
+    to
+        A scheme, or a format to convert the file to.
     """
     if to in TARGETS:
-        if source is not None:
-            raise ValueError("--from names a scheme, and --to a format; leave out --from")
+        check_rules(CONVERT, to=to, source=source)
         dropped = convert_file(file, output, to=to, label=label, format=format, encoding=encoding)
         warn_of_dropped(str(file), dropped)
         return 0
@@ -76,20 +80,23 @@ def foreign_program(file: str | Path) -> str | None:
     return None if reader is None else reader.program
 
 
-def check_convertible(file: str | Path, flags: Sequence[str]) -> None:
-    """Raise ValueError for flags of models, or for no --to: the file is not a model of another program."""
-    if str(file) != "-":
+def check_conversion(file: str | Path, program: str | None, **given: Any) -> None:
+    """Raise ValueError for flags without effect; program: the one that wrote the file, if it is a model."""
+    if program is not None:
+        check_rules(CONVERT, **given, **{FILE: f"of {program}"})
+        return
+    if str(file) != "-" and (given["to"] is None or len(given) > 3):
         with open(file, "rb") as opened:
             if opened.read(4) == b"PK\3\4":
                 raise ValueError(
                     f"{file} is a model of structsvm already; set --dtype, --prune and --keep-names when you "
                     "train it"
                 )
-    for flag in flags:
-        raise ValueError(f"{flag} has no effect, as {file} is not a model of another program; leave it out")
-    raise ValueError(
-        "add --to with a label scheme such as IOB2 or IOBES, or a format such as jsonl or columns"
-    )
+    check_rules(CONVERT, **given, **{FILE: LABELS})
+    if given["to"] is None:
+        raise ValueError(
+            "add --to with a label scheme such as IOB2 or IOBES, or a format such as jsonl or columns"
+        )
 
 
 def convert_model(

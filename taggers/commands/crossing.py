@@ -64,8 +64,14 @@ def crossval(
     """Cross-validate a tagger on one or several labelled files.
 
     The sentences of a document stay in one fold, if the files mark at least as many documents as there are
-    folds. The interval is a bootstrap over documents or sentences. progress: receives the number of each
-    finished fold. options: those of `SequenceTagger`.
+    folds. The interval is a bootstrap over documents or sentences.
+
+    Parameters
+    ----------
+    progress
+        Receives the number of each finished fold.
+    options
+        Those of `SequenceTagger`.
     """
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from structsvm.files.atomic import atomic_write, check_output
+from structsvm.options import check_rules
 from structsvm.validation import check_choice
+from taggers.commands.conflicts import DISTIL
 from taggers.commands.training import check_saving
 from taggers.formats.files import open_columns
 from taggers.options import checked_settings
@@ -42,14 +44,23 @@ def distil(
 ) -> Distilled:
     """Train a tagger on raw text with sources of labels instead of gold labels, and save it.
 
-    gazetteers, regexes: as TYPE=FILE and TYPE=EXPRESSION. annotators: files with labels of the raw text, in
-    these columns (by default the last one); each column is one source.
-    told: receives what is done and a count. See `taggers.weak.distil`.
+    Parameters
+    ----------
+    gazetteers, regexes
+        As TYPE=FILE and TYPE=EXPRESSION.
+    annotators
+        Files with labels of the raw text, in these columns (by default the last one); each column is one
+        source.
+    told
+        Receives what is done and a count. See `taggers.weak.distil`.
     """
     check_choice(task=(task, CHOICES))
+    check_rules(
+        DISTIL, task=task, gazetteers=gazetteers, phrases=phrases, annotators=annotators, columns=columns
+    )
     files = [one.partition("=")[2] for one in gazetteers]
     read = [raw, phrases, *files, *patterns, *annotators, gold]
-    check_saving(output, [*read, cache, report], "float32", None, False)
+    check_saving(output, [*read, cache, report])
     for written in (cache, report):
         if written is not None:
             check_output(written, *read)
@@ -60,19 +71,13 @@ def distil(
     with open_columns(raw, format, encoding=encoding, prefers_text=True) as opened:
         X = opened.read().sentences(0)
     made: list[weak.Source] = []
-    if gazetteers or phrases:
-        if task not in ("ner", "chunk"):
-            raise ValueError("--gazetteer and --phrases label phrases; use them with ner or chunk")
-        if not gazetteers:
-            raise ValueError("--phrases needs --gazetteer, because phrases have no types of their own")
+    if gazetteers:
         made.append(weak.gazetteer(_typed("--gazetteer", gazetteers, "FILE"), phrases=phrases))
     if regexes:
         made.append(weak.regex(_typed("--regex", regexes, "EXPRESSION")))
     made += [weak.patterns(path) for path in patterns]
     made += [weak.teacher(name, task=task) for name in teachers]
     labelled: dict[str, str] = {"format": "auto" if format == "text" else format, "encoding": encoding}
-    if columns and not annotators:
-        raise ValueError("--column selects label columns of --annotators, which is missing; add it")
     made += [
         source
         for path in annotators

@@ -53,8 +53,11 @@ def doubts(
 ) -> Doubts:
     """Find labels that are probably wrong; see `taggers.weak.find_label_errors`.
 
-    queue: a journal to write, with the suggested labels of all doubtful sentences. `structsvm teach` shows
-    with --merge where they differ from the file.
+    Parameters
+    ----------
+    queue
+        A journal to write, with the suggested labels of all doubtful sentences. `structsvm teach` shows with
+        --merge where they differ from the file.
     """
     check_choice(task=(task, CHOICES))
     if queue is not None:

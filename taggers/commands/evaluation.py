@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structsvm.files.errors import DataError
+from structsvm.options import check_rules
+from taggers.commands.conflicts import EVALUATE
 from taggers.commands.matching import (
     check_fit,
     chosen_column,
@@ -71,11 +73,8 @@ def evaluate(
     """
     if strict is not None:
         schemes.check(strict)
+    check_rules(EVALUATE, model=model, label=label, bias=bias)
     if model is None:
-        if label is not None:
-            raise ValueError("--column requires a model; without one, the last two columns are compared")
-        if bias:
-            raise ValueError("--bias requires a model; without one, the last two columns are compared")
         return _compare_columns(file, format, encoding, strict)
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     model = model.biased(bias) if bias else model

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
+from structsvm.options import check_rules
+from taggers.commands.conflicts import INSPECT, LAYERS, MODEL, ONE
 from taggers.commands.evaluation import answered
 from taggers.commands.matching import input_columns, own_format
 from taggers.features.feature_names import feature_names
@@ -49,9 +51,9 @@ def inspect(
         "file": None if path is None else str(path),
         "bytes": None if path is None else Path(path).stat().st_size,
     }
+    what = LAYERS if isinstance(model, Pipeline) else ONE
+    check_rules(INSPECT, names=names, html=html, test=test, **{MODEL: what})
     if isinstance(model, Pipeline):
-        if names is not None or html is not None:
-            raise ValueError("--names and --html have no effect on a model of several layers; leave them out")
         layers = {name: inspect(layer, top=top) for name, layer in model.layers.items()}
         if model.parser is not None:
             layers["parse"] = model.parser.described()

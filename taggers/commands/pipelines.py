@@ -66,8 +66,13 @@ def train_ud(
 ) -> Pipeline:
     """Train a splitter of text, tags, lemmas and dependency trees on a CoNLL-U file, and save one model file.
 
-    layers: some of split, upos, morph (XPOS and FEATS), lemma and parse, with upos; by default all, without
-    parse if the file has no trees. search: for trees, greedy (the default), exact or accurate.
+    Parameters
+    ----------
+    layers
+        Some of split, upos, morph (XPOS and FEATS), lemma and parse, with upos; by default all, without parse
+        if the file has no trees.
+    search
+        For trees, greedy (the default), exact or accurate.
     """
     named = layers is not None or search is not None
     layers = LAYERS if layers is None else layers
@@ -75,7 +80,7 @@ def train_ud(
     check_search(search)
     if search and "parse" not in layers:
         raise ValueError("--search needs trees; add parse to --layers or leave out --search")
-    check_saving(output, (file, dev), dtype, prune, False)
+    check_saving(output, (file, dev), dtype, prune)
     columns = read(file, encoding)
     held_out = None if dev is None else read(dev, encoding)
     for one in (columns, held_out):
@@ -163,7 +168,7 @@ def train_parse(
 ) -> Pipeline:
     """Train dependency trees on a CoNLL-U file, given its other columns, and save one model file."""
     check_search(search)
-    check_saving(output, (file,), dtype, prune, False)
+    check_saving(output, (file,), dtype, prune)
     columns = read(file, encoding)
     check_conllu(columns.data, columns.name)
     heads = checked_heads(columns, *TREE)
@@ -194,7 +199,7 @@ def train_lemma(
     callback: Any = None,
 ) -> Pipeline:
     """Train lemmas on a CoNLL-U file, given its UPOS and FEATS, and save one model file."""
-    check_saving(output, (file,), dtype, prune, False)
+    check_saving(output, (file,), dtype, prune)
     columns = read(file, encoding)
     check_conllu(columns.data, columns.name)
     absent = [name for name in _absent(columns) if name not in TREE_COLUMNS]
@@ -332,8 +337,6 @@ def wanted_columns(pipeline: Pipeline, opened: Opened, scores: bool, *, text: bo
     format, name = opened.format, opened.name
     if format.ready:
         raise DataError(f"the model was trained on words, but this file is in {format.title}", name)
-    if scores and pipeline.upos is None:
-        raise ValueError("--scores has no effect on lemmas and trees, which have no margins; leave it out")
     if scores and not format.scores:
         raise DataError(f"--scores has no effect: {format.title} has no room for scores", name)
     if (text or not format.names) and len(pipeline.inputs) > 1:

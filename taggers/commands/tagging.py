@@ -16,9 +16,11 @@ import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
+from structsvm.options import check_rules
 from structsvm.problems.sequence import Sequences
 from structsvm.threads import StoppablePool
 from structsvm.validation import MOST_BEST, check_count, n_threads
+from taggers.commands.conflicts import APPENDS, BARE, FORMAT, LAYERS, MODEL, ONE, REPLACES, TAG
 from taggers.commands.export import check_place, layer_fields, write_documents
 from taggers.commands.matching import (
     check_fit,
@@ -92,12 +94,12 @@ def tag(
     (check_place if documents else _check_file)(output, to or "", file, _path(model))
     model, shown = open_model(model), Shown(nbest, scores, probabilities)
     reading: dict[str, Any] = {"format": format, "encoding": encoding, "jobs": n_threads(jobs)}
+    what = ONE if isinstance(model, TaggerModel) else BARE if model.upos is None else LAYERS
+    check_rules(
+        TAG, nbest=nbest, scores=scores, probabilities=probabilities, replace=replace, label=label,
+        classes=classes, gazetteers=gazetteers, bias=bias, to=to, **{MODEL: what},
+    )  # fmt: skip
     if isinstance(model, Pipeline):
-        if nbest > 1 or probabilities or replace or label is not None or classes or gazetteers or bias:
-            raise ValueError(
-                "--nbest, --probabilities, --replace, --column, --classes, --gazetteer and --bias have no "
-                "effect on a model of several layers"
-            )
         if not documents:
             own = TextFormat(model.split) if to is None else TextAsConllu(model.split)
             return tag_pipeline(model, file, output, scores=scores, text_as=own, **reading)
@@ -105,10 +107,8 @@ def tag(
     if classes or gazetteers:
         model = replace_knowledge(model, classes=classes, gazetteers=gazetteers)
     model = model.biased(bias) if bias else model
-    shown.check(model, replace=replace)
+    shown.check(model)
     if documents:
-        if nbest > 1 or replace or label is not None:
-            raise ValueError(f"--nbest, --replace and --column cannot be combined with --to {to}")
         return _tag_documents(model, file, output, shown, to or "", **reading)
     text_as = TextAsConllu() if to == "conllu" else None
     return _tag_columns(model, file, output, shown, label, replace=replace, text_as=text_as, **reading)
@@ -122,10 +122,8 @@ class Shown:
     scores: bool
     probabilities: bool
 
-    def check(self, model: TaggerModel, *, replace: bool) -> None:
-        """Raise ValueError for what cannot be combined or what the model cannot do."""
-        if self.probabilities and (self.scores or self.nbest > 1):
-            raise ValueError("--probabilities cannot be combined with --scores or --nbest")
+    def check(self, model: TaggerModel) -> None:
+        """Raise ValueError for what the model cannot do."""
         if self.probabilities and not model.probable:
             warnings.warn(
                 "the probabilities of this model are not calibrated; train it with --dev FILE --calibrate, "
@@ -133,8 +131,6 @@ class Shown:
                 stacklevel=3,
             )
         check_count(low=1, high=MOST_BEST, **{"--nbest": self.nbest})
-        if self.nbest > 1 and replace:
-            raise ValueError("--nbest cannot be combined with --replace; it appends columns")
         if self.nbest > 1 and model.labels.inference == "greedy":
             raise ValueError("--nbest needs a model with exact inference; train with --inference exact")
 
@@ -215,8 +211,8 @@ def _tag_columns(
         shown.check_room(opened.format, opened.name)
         chosen = None if column is None else opened.label(column)
         replaced = replaced_columns(model, opened.format, opened.name, replace=replace, chosen=chosen)
-        if label is not None and not replaced:
-            raise ValueError("--column has no effect without --replace, as labels are appended; leave it out")
+        place = REPLACES if replaced else APPENDS
+        check_rules(TAG, label=label, replace=replace, **{FORMAT: place})
         parts = [part for _, part in replaced]
 
         def work(columns: Columns) -> bytes:

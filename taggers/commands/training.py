@@ -12,7 +12,7 @@ from typing import Any
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from structsvm.files.quantise import DTYPES
-from structsvm.options import SOURCES, check_conflicts, given_options
+from structsvm.options import SOURCES, check_conflicts, check_resumed, given_options
 from structsvm.validation import MOST, check_number
 from taggers.commands.matching import gold_labels
 from taggers.features.template import template_parts
@@ -36,7 +36,7 @@ from taggers.labels.files import Labelled, joined, paths_of, read_files, read_he
 from taggers.labels.label_encoding import GoldLabels
 from taggers.metrics import score_ids
 from taggers.model import TaggerModel
-from taggers.options import OPTIONS, PHRASE_TASKS, TrainOptions, check_resumed, checked_settings
+from taggers.options import OPTIONS, PHRASE_TASKS, TrainOptions, checked_settings
 from taggers.sources.base import Source
 from taggers.sources.disk import DiskSource, parse_memory
 from taggers.sources.memory import MemorySource
@@ -73,9 +73,9 @@ def train(
     options = {name: value for name, value in options.items() if value is not None}
     to = TrainOptions(**{name: options.pop(name) for name in TrainOptions.OPTIONS if name in options})
     kind = "cluster" if to.cluster is not None else "disk" if to.memory is not None else "memory"
-    check_conflicts(list(to.OPTIONS.values()), given_options(to), vars(to), flags=True, source=kind)
-    if to.fit_bias and task in ("pos", "morph"):
-        raise ValueError("--fit-bias needs labels of phrases with O, as those of chunk and ner; leave it out")
+    check_conflicts(
+        list(to.OPTIONS.values()), given_options(to), {**vars(to), "task": task}, flags=True, source=kind
+    )
     tagger, settings = new_tagger(task, to.resume, options, to.dev, kind)
     template = options.get("template")
     _check_output(output, (*files, to.dev, *([] if template is None else template_parts(template))), to)
@@ -243,7 +243,7 @@ def new_tagger(
     if resume is None:
         tagger = TASKS[task](**options)
     else:
-        check_resumed(options)
+        check_resumed(OPTIONS, options)
         tagger = TASKS[task].load(resume, **options)
         if parts := tagger.model_.parts:
             raise ValueError(
@@ -272,7 +272,7 @@ def new_tagger(
 
 def _check_output(output: str | Path, sources: Sequence[Any], to: TrainOptions) -> None:
     """Raise ValueError before training for files that could not be written after it."""
-    check_saving(output, sources, to.dtype, to.prune, to.keep_state)
+    check_saving(output, sources, to.dtype, to.prune)
     if to.curve is not None:
         check_output(to.curve, *sources, to.resume)
         if os.path.realpath(to.curve) == os.path.realpath(output):
@@ -282,9 +282,8 @@ def _check_output(output: str | Path, sources: Sequence[Any], to: TrainOptions) 
 def check_saving(
     output: str | Path,
     sources: Sequence[str | Path | None],
-    dtype: str,
-    prune: float | None,
-    keep_state: bool,
+    dtype: str = "float32",
+    prune: float | None = None,
 ) -> None:
     """Raise ValueError before training for a model that could not be saved after it."""
     if str(output) == "-":
@@ -296,5 +295,3 @@ def check_saving(
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
     if prune is not None:
         check_number(prune=prune, high=MOST)
-    if keep_state and (prune is not None or dtype != "float32"):
-        raise ValueError("--keep-state saves all weights exactly; leave out --prune and --dtype")

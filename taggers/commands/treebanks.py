@@ -38,7 +38,10 @@ def evaluate_ud(
 ) -> dict[str, Score]:
     """The scores of the trees of a pipeline; none if the model or the file has no trees.
 
-    raw: start from the raw text of the file, and score tokens, sentences, words and all columns.
+    Parameters
+    ----------
+    raw
+        Start from the raw text of the file, and score tokens, sentences, words and all columns.
     """
     model = open_model(model)
     if not isinstance(model, Pipeline):

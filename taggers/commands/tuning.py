@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from structsvm.options import check_rules
 from structsvm.validation import MOST, check_positive
+from taggers.commands.conflicts import TUNE
 from taggers.commands.training import check_ready, check_saving, new_tagger, train
 from taggers.labels.files import joined, paths_of, read_files, read_held_out
 from taggers.options import OPTIONS
@@ -44,8 +46,15 @@ def tune(
 ) -> Tuned:
     """Search for the best options (see `taggers.tuning`), and train a model with them as `train` does.
 
-    budget: a time such as 120s or 5m. options: options of `SequenceTagger` that the search does not change.
+    Parameters
+    ----------
+    budget
+        A time such as 120s (the default without `trials`) or 5m.
+    options
+        Options of `SequenceTagger` that the search does not change.
     """
+    check_rules(TUNE, budget=budget, trials=trials)
+    budget = "120s" if budget is None and trials is None else budget
     options = {name: value for name, value in options.items() if value is not None}
     if task not in TASKS or task == "morph":
         raise ValueError(f"task must be one of pos, chunk, ner and label, got {task!r}")
@@ -53,7 +62,7 @@ def tune(
     if "-" in map(str, (*files, dev)):
         raise ValueError("tune reads its files several times, so they cannot be standard input")
     tagger, _ = new_tagger(task, None, options, dev)
-    check_saving(output, (*files, dev), "float32", None, False)
+    check_saving(output, (*files, dev))
     reading: dict[str, Any] = {"format": format, "encoding": encoding, "inputs": inputs}
     data = joined(read_files(files, **reading, labels=[label]))
     check_ready(data.columns, options)

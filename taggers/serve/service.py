@@ -10,6 +10,8 @@ from typing import Any
 
 from structsvm.files.atomic import check_output
 from structsvm.integrations.starlette import LocalService
+from structsvm.options import check_rules
+from taggers.commands.conflicts import SERVE
 from taggers.serve.access import Threads
 from taggers.serve.api import Api
 from taggers.serve.inception import Inception
@@ -28,7 +30,10 @@ def new_service(
 ) -> LocalService:
     """The service of a model, and of others below their names; the options are those of `LocalService`.
 
-    workers: the number of processes that `run` will be called with.
+    Parameters
+    ----------
+    workers
+        The number of processes that `run` will be called with.
     """
     metrics, threads = Metrics(by_process=workers > 1), Threads()
     routes = []
@@ -52,16 +57,18 @@ def serve(
 ) -> None:
     """Serve models until Ctrl-C or SIGTERM, then write what the first has learned to `output`.
 
-    models: more models by name. workers: processes that share the port; they cannot learn.
+    Parameters
+    ----------
+    models
+        More models by name.
+    workers
+        Processes that share the port; they cannot learn.
     """
+    check_rules(SERVE, output=output, journal=journal, workers=workers)
     if output is not None:
-        if journal is None:
-            raise ValueError("--output needs --journal: without a journal the service does not learn")
         check_output(output, journal, model, *(models or {}).values())
     if journal is not None:
         check_output(journal, model, *(models or {}).values())
-        if workers > 1:
-            raise ValueError("--journal works only with one worker: processes cannot learn together")
     first = open_served(model, journal)
     try:
         others = {_checked(name): open_served(path) for name, path in (models or {}).items()}

@@ -38,7 +38,7 @@ def teach(
     journals of colleagues. journal: by default the name of the model with the extension .answers.jsonl.
     """
     path = default_journal(output) if journal is None else Path(journal)
-    check_saving(output, [file, *begin, *merge, path], "float32", None, True)
+    check_saving(output, [file, *begin, *merge, path])
     check_output(path, file, *begin, *merge)
     pool = read_pool(file, inputs=inputs, format=format, encoding=encoding)
     first = [

@@ -109,7 +109,9 @@ def test_the_command_line_turns_the_dial(tmp_path):
         turned = run("evaluate", "m", "train.txt", "--bias", f"O={bias}", "--json", cwd=tmp_path)
         assert turned.stdout == run("evaluate", "tagged.txt", "--json", cwd=tmp_path).stdout
     refused(run("evaluate", "m", "train.txt", "--bias", "X=1", cwd=tmp_path), 2, "bias names 'X'")
-    refused(run("evaluate", "tagged.txt", "--bias", "O=1", cwd=tmp_path), 2, "--bias requires a model")
+    refused(
+        run("evaluate", "tagged.txt", "--bias", "O=1", cwd=tmp_path), 2, "--bias has no effect without MODEL"
+    )
     refused(run("tag", "m", "train.txt", "--bias", "O", cwd=tmp_path), 2, "--bias must be LABEL=NUMBER")
     refused(
         run("train", "chunk", "train.txt", "--fit-bias", "-o", "n", cwd=tmp_path),
@@ -117,7 +119,7 @@ def test_the_command_line_turns_the_dial(tmp_path):
         "no effect without --dev",
     )
     pos = ("train", "pos", "train.txt", "--dev", "train.txt", "--fit-bias", "--curve", "c", "-o", "n")
-    refused(run(*pos, cwd=tmp_path), 2, "--fit-bias needs labels of phrases")
+    refused(run(*pos, cwd=tmp_path), 2, "--fit-bias cannot be combined with task pos; leave it out")
     assert not (tmp_path / "c").exists()  # refused before training
 
 

@@ -45,7 +45,7 @@ TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
         ((*TRAIN, "--encoding", "klingon"), "such as latin-1, got 'klingon'"),
         ((*TRAIN, "--encoding", "zip"), "such as latin-1, got 'zip'"),
         ((*TRAIN, "--dtype", "int4"), "dtype must be one of"),
-        ((*TRAIN, "--dtype", "int8", "--keep-state"), "leave out --prune and --dtype"),
+        ((*TRAIN, "--dtype", "int8", "--keep-state"), "--keep-state cannot be combined with --dtype"),
         ((*TRAIN, "--format", "xml"), "format must be one of auto, brat, columns"),
         ((*TRAIN, "--labels", "FOO"), "labels must be one of"),
         ((*TRAIN, "--inference", "greedy", "--order", "100"), "order must be at most 99"),
@@ -57,7 +57,7 @@ TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
             (*TRAIN, "--resume", "state.ssvm", "--algorithm", "perceptron"),
             "algorithm cannot change from larank to perceptron",
         ),
-        (("tag", "chunk.ssvm", "test.txt", "--column", "1"), "--column has no effect without --replace"),
+        (("tag", "chunk.ssvm", "test.txt", "--column", "1"), "appends labels and without --replace"),
         ((*TRAIN, "--inference", "exact", "--template", "w[0], y[-2]|w[0]"), "one label back"),
         ((*TRAIN, "--algorithm", "svmstruct", "--reprocess", "2"), "no effect with --algorithm svmstruct"),
         ((*TRAIN, "--algorithm", "perceptron", "-C", "2"), "-C has no effect with --algorithm perceptron"),
@@ -456,7 +456,7 @@ def test_evaluation_names_other_labels_and_schemes(folder):
         "., DT, IN ...", "--column",
     )  # fmt: skip
     refused(run("evaluate", "chunk.ssvm", "train.conllu", "--column", "xpos", cwd=folder), 1)
-    refused(run("evaluate", "test.txt", "--column", 1, cwd=folder), 2, "--column requires a model")
+    refused(run("evaluate", "test.txt", "--column", 1, cwd=folder), 2, "--column has no effect without MODEL")
 
 
 @pytest.mark.parametrize(

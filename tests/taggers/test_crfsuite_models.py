@@ -132,7 +132,7 @@ def test_a_model_learns_on_from_its_weights(small):
 def test_conversion_refuses_what_has_no_effect(small):
     here = small.parent
     done = run("convert", "small.crfsuite", "--to", "IOBES", "-o", "x.ssvm", cwd=here)
-    refused(done, 2, "--to has no effect on a model of CRFsuite")
+    refused(done, 2, "--to has no effect with a file of CRFsuite; leave it out")
     refused(run("convert", "small.crfsuite", cwd=here), 2, "-o MODEL")
     small.with_name("test.txt").write_text("a O\n")
     refused(run("convert", "test.txt", cwd=here), 2, "--to")

@@ -96,7 +96,7 @@ def test_layers_can_be_left_out(folder):
     for layers, told in (("upos,tree", "the layer 'tree' is unknown"), ("parse", "name upos too")):
         refused(run("train", "ud", "train.conllu", "--layers", layers, "-o", "m", cwd=folder), 2, told)
     done = run("train", "pos", "train.conllu", "--layers", "upos", "-o", "m", cwd=folder)
-    refused(done, 2, "--layers chooses the layers of train ud")
+    refused(done, 2, "--layers has no effect with task pos; leave it out")
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_an_unknown_search_or_one_without_trees_is_refused(folder):
     for words, told in (
         (["ud", "--search", "best"], "the search 'best' is unknown; choose from greedy, exact, accurate"),
         (["ud", "--layers", "upos", "--search", "exact"], "--search needs trees"),
-        (["pos", "--search", "exact"], "--search chooses how train ud and train parse search for trees"),
+        (["pos", "--search", "exact"], "--search has no effect with task pos; leave it out"),
     ):
         refused(run("train", *words, "train.conllu", "-o", "m", cwd=folder), 2, told)
 

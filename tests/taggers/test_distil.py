@@ -287,7 +287,7 @@ def test_gold_labels_of_plain_text_may_have_several_columns(folder, format):
     ("args", "code", "message"),
     [
         ([], 2, "there are no sources"),
-        (["--phrases", "places.txt"], 2, "--phrases needs --gazetteer"),
+        (["--phrases", "places.txt"], 2, "--phrases has no effect without --gazetteer"),
         (["--gazetteer", "places.txt"], 2, "--gazetteer must be TYPE=FILE"),
         (["--gazetteer", "LOC=empty.txt"], 1, "empty.txt has no entries"),
         (["--regex", "LOC=("], 2, "the regular expression '(' of LOC is wrong"),

@@ -8,8 +8,9 @@ from typer.models import CommandInfo
 
 from structsvm.cli.flags import with_flags
 from structsvm.cli.train import TrainCommand, train
-from structsvm.options import check_conflicts, option, with_options
+from structsvm.options import Option, check_conflicts, check_rules, option, with_options
 from taggers import Chunker, MorphTagger, NerTagger, PosTagger, SequenceTagger
+from taggers.commands import conflicts
 from taggers.labels import schemes
 from taggers.model_file import check_parameters
 from taggers.options import OPTIONS, SCHEMES, TASKS, defaults, table
@@ -148,3 +149,25 @@ def test_what_exact_inference_cannot_use_implies_greedy(given, inference, tmp_pa
     tagger = NerTagger(**given).fit([["Ada", "left"]] * 3, [["B-PER", "O"]] * 3)
     assert tagger.model_.labels.inference == inference
     assert tagger.settings()["reprocess"] == (1 if inference == "greedy" else 5)
+
+
+def test_tables_of_conflicts_name_flags_that_exist():
+    tables = [table for table in vars(conflicts).values() if isinstance(table, tuple)]
+    tables = [table for table in tables if table and isinstance(table[0], Option)]
+    said = {conflicts.MODEL, conflicts.FILE, conflicts.FORMAT, "task"}
+    assert len(tables) == 8
+    for table in tables:
+        names = {one.name for one in table}
+        assert all({*one.needs, *one.excludes} <= names | said for one in table)
+
+
+def test_a_rule_of_a_command_refuses_the_flag_in_both_directions():
+    check_rules(
+        conflicts.TAG, nbest=1, replace=True, label=0, scores=False, **{conflicts.MODEL: "of one layer"}
+    )
+    with pytest.raises(ValueError, match=r"^--nbest cannot be combined with --replace; leave one out"):
+        check_rules(conflicts.TAG, nbest=2, replace=True)
+    with pytest.raises(ValueError, match=r"^--column has no effect with a format that appends labels and w"):
+        check_rules(conflicts.TAG, label=0, replace=False, **{conflicts.FORMAT: conflicts.APPENDS})
+    with pytest.raises(ValueError, match=r"^--replace cannot be combined with --to jsonl; leave one out"):
+        check_rules(conflicts.TAG, replace=True, to="jsonl")

@@ -331,7 +331,11 @@ def test_inspection_shows_each_layer(folder):
         "== layer upos", "== layer morph", "== layer lemma",
     ]  # fmt: skip
     assert "--names" not in shown
-    refused(run("inspect", "ud.ssvm", "--names", "dev.conllu", cwd=folder), 2, "have no effect on a model of")
+    refused(
+        run("inspect", "ud.ssvm", "--names", "dev.conllu", cwd=folder),
+        2,
+        "has no effect with a model of several",
+    )
 
 
 def test_a_lemma_model_says_that_parts_of_speech_are_missing(folder):

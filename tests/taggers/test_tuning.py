@@ -190,7 +190,10 @@ def test_bad_input_gets_a_sentence(tmp_path):
         (("label", "none.txt", "--algorithm", "perceptron", "-C", "0.5"), "-C has no effect"),
         (("label", "none.txt", "--algorithm", "perceptron", "--jobs", "2"), "--jobs has no effect"),
         (("chunk", "train.txt", "--budget", "soon"), "such as 120s"),
-        (("chunk", "train.txt", "--budget", "9s", "--trials", "3"), "exclude each other"),
+        (
+            ("chunk", "train.txt", "--budget", "9s", "--trials", "3"),
+            "--trials cannot be combined with --budget",
+        ),
     ):
         done = run("tune", *words, "-o", "m.ssvm", cwd=tmp_path)
         refused(done, 2, told)
