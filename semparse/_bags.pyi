@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 
 STRATEGIES: dict[str, int]
@@ -22,4 +20,4 @@ class BagLearner:
         strategy: int,
         spare: bool,
     ) -> np.ndarray: ...
-    def __reduce__(self) -> tuple[Any, ...]: ...
+    def __reduce__(self) -> tuple[object, ...]: ...

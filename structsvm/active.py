@@ -40,9 +40,15 @@ def query(
     They have a decision within the margin. If there are none, labelling can stop. With the strategy random,
     any n examples are returned.
 
-    margins_of: from positions in the pool to the margins and `ptr` of `usefulness`; None for a model that
-    knows nothing yet, for which the strategy is random. sample: consider only this many random examples.
-    contents: of each example, so that those chosen together differ.
+    Parameters
+    ----------
+    margins_of
+        From positions in the pool to the margins and `ptr` of `usefulness`; None for a model that knows
+        nothing yet, for which the strategy is random.
+    sample
+        Consider only this many random examples.
+    contents
+        Of each example, so that those chosen together differ.
     """
     check_choice(strategy=(strategy, tuple(STRATEGIES)))
     check_count(n=n, low=1)
@@ -66,7 +72,12 @@ def usefulness(
 ) -> np.ndarray:
     """How useful the labels of each example are, larger is better.
 
-    margins: of all decisions. ptr: where the decisions of each example begin, and the end.
+    Parameters
+    ----------
+    margins
+        Of all decisions.
+    ptr
+        Where the decisions of each example begin, and the end.
     """
     check_choice(strategy=(strategy, tuple(STRATEGIES)))
     sizes = np.diff(ptr)

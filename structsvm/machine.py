@@ -10,6 +10,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from structsvm._dual.blocks import Blocks
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 Inputs = Any  # a data set, as its problem takes it
 Outputs = Any
+SampleWeight = npt.ArrayLike | None  # a weight for each pattern; None: 1 for all
 Rows = dict[str, Any]  # patterns, as arguments of `Patterns.add_rows`
 Places = slice | np.ndarray
 
@@ -201,7 +203,13 @@ class Machine(Protocol):
         raise Unsupported(f"{type(self).__name__} cannot forget patterns")
 
     def forget_rows(self, row_of: np.ndarray, stride: int) -> None:
-        """Drop rows of w, each `stride` long; row_of: the new number of each row, or -1."""
+        """Drop rows of w, each `stride` long;
+
+        Parameters
+        ----------
+        row_of
+            The new number of each row, or -1.
+        """
         raise Unsupported(f"{type(self).__name__} cannot forget features")
 
     # -- saved states ---------------------------------------------------------------------------

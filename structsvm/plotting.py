@@ -10,9 +10,14 @@ import numpy as np
 def plot_curve(model: Any, *, rho: float | None = None) -> Any:
     """Draw the dual and the loss before learning against the epochs; returns Matplotlib's figure.
 
-    model: a fitted optimizer or `LaRankClassifier`. rho: the largest ||Phi(x, y) - Phi(x, y')||^2, which is
-    2 max ||x||^2 for `Multiclass` (1 more for each constant feature). With it, the picture shows the
-    bound on the loss before learning; see `regret_bound`.
+    Parameters
+    ----------
+    model
+        A fitted optimizer or `LaRankClassifier`.
+    rho
+        The largest ||Phi(x, y) - Phi(x, y')||^2, which is 2 max ||x||^2 for `Multiclass` (1 more for each
+        constant feature). With it, the picture shows the bound on the loss before learning; see
+        `regret_bound`.
     """
     from matplotlib.figure import Figure
 

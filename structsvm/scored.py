@@ -82,9 +82,15 @@ class ScoredClassifier:
         """The positions of at most n unlabelled rows that should be labelled next, best first.
 
         These are rows within the margin: the best class leads the second best by less than 1. If there are
-        none, you can stop labelling. strategy: "margin" or "random"; with one decision per row, the other
-        strategies of `structsvm.active` equal "margin". sample: consider only this many random rows. An
-        untrained classifier returns random ones.
+        none, you can stop labelling. An untrained classifier returns random rows.
+
+        Parameters
+        ----------
+        strategy
+            "margin" or "random"; with one decision per row, the other strategies of `structsvm.active` equal
+            "margin".
+        sample
+            Consider only this many random rows.
         """
         fitted = self.__sklearn_is_fitted__()
         pool = check_matrix(

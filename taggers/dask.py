@@ -30,12 +30,16 @@ def train(
 ) -> Any:
     """Train a tagger on data that the workers hold or read; return the tagger, as `fit` does.
 
-    parts, checkpoint, reading: see `ClusterSource`. dev: a file that the driver reads, to keep the weights of
-    the best pass.
-
     The number of shards is an option of the tagger; by default each thread of the cluster gets one. The
     result depends on the parts and on the number of shards, not on the workers. Templates with word classes,
     gazetteers or y[-1] joined with other features, and options that only one process supports, are refused.
+
+    Parameters
+    ----------
+    parts, checkpoint, reading
+        See `ClusterSource`.
+    dev
+        A file that the driver reads, to keep the weights of the best pass.
     """
     source = ClusterSource(client, parts, checkpoint=checkpoint, **reading)
     if dev is None:

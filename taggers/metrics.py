@@ -114,7 +114,12 @@ class Reliability(NamedTuple):
 def reliability(probable: np.ndarray, correct: np.ndarray, *, bins: int = 10) -> list[Reliability]:
     """Tokens grouped by the probability of their best labels into bins of equal width; no empty bins.
 
-    probable: the probability of each token's best label. correct: whether that label is right.
+    Parameters
+    ----------
+    probable
+        The probability of each token's best label.
+    correct
+        Whether that label is right.
     """
     place = np.minimum((np.asarray(probable, float) * bins).astype(int), bins - 1)
     tokens = np.bincount(place, minlength=bins)
@@ -218,7 +223,10 @@ def classification_report(
 ) -> str | dict[str, dict[str, Any]]:
     """Precision, recall, F1 and support of each type of phrases, as a text; with `output_dict`, as a dict.
 
-    digits: decimal places in the text. The other options are those of `f1_score`.
+    Parameters
+    ----------
+    digits
+        Decimal places in the text. The other options are those of `f1_score`.
     """
     types = _counts(y_true, y_pred, suffix, mode, sample_weight, scheme)
     lines = {name: _figures(counts, zero_division) for name, counts in types.items()}

@@ -292,10 +292,15 @@ class TaggerModel:
     ) -> None:
         """Write a model file, completely or not at all.
 
-        prune: drop weights of this magnitude or less, and features left without weights.
-        dtype: float32 keeps the weights unchanged; float16 and int8 round them and store 32 bits of the
-        feature keys (an unseen feature is mistaken for a known one once in 2**32 / features times).
-        training_state: save the training state, so that `resume` continues training exactly.
+        Parameters
+        ----------
+        prune
+            Drop weights of this magnitude or less, and features left without weights.
+        dtype
+            float32 keeps the weights unchanged; float16 and int8 round them and store 32 bits of the feature
+            keys (an unseen feature is mistaken for a known one once in 2**32 / features times).
+        training_state
+            Save the training state, so that `resume` continues training exactly.
         """
         from taggers.model_file import write_model
 
@@ -312,7 +317,10 @@ class TaggerModel:
     def load(path: str | os.PathLike[str], options: Iterable[Option] = OPTIONS) -> TaggerModel:
         """Read a model file, or an included model by its name (en-pos), or raise ModelFileError.
 
-        options: those that the file may hold.
+        Parameters
+        ----------
+        options
+            Those that the file may hold.
         """
         from taggers.model_file import read_arrays, unpacked
 

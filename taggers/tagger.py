@@ -235,8 +235,12 @@ class SequenceTagger(options.TaggerOptions, Estimator):
     def declare(self, classes: Sequence[str], *, width: int = 1, X: Any = None) -> Self:
         """Make labels known before there are data with them.
 
-        width: the number of input columns. X: sentences in which to find word classes, if the template uses
-        them; their labels do not matter.
+        Parameters
+        ----------
+        width
+            The number of input columns.
+        X
+            Sentences in which to find word classes, if the template uses them; their labels do not matter.
         """
         settings = options.checked_settings(self)
         check_count(width=width, low=1)
@@ -379,9 +383,13 @@ class SequenceTagger(options.TaggerOptions, Estimator):
     ) -> tuple[np.ndarray, list[str]]:
         """The same positions, with the labels that they point to.
 
-        margins, likely: arrays of float32 that receive the margin and the probability of each label. live:
-        avoid the pause in which several calls after `partial_fit` fetch all weights; each call then takes
-        longer.
+        Parameters
+        ----------
+        margins, likely
+            Arrays of float32 that receive the margin and the probability of each label.
+        live
+            Avoid the pause in which several calls after `partial_fit` fetch all weights; each call then takes
+            longer.
         """
         with reading(state := self._fitted(), self):
             model, features = state.near(state.model.features(columns), live=live)
@@ -430,8 +438,11 @@ class SequenceTagger(options.TaggerOptions, Estimator):
     def log_likelihood(self, X: Any, y: Any) -> list[float]:
         """The logarithm of the probability of the labels of each sentence, as in `predict_marginals`.
 
-        y: as for `fit`. Where labels are missing, it is that of all labellings that agree with the others; a
-        labelling that the scheme excludes has -inf. It needs exact inference.
+        Parameters
+        ----------
+        y
+            As for `fit`. Where labels are missing, it is that of all labellings that agree with the others; a
+            labelling that the scheme excludes has -inf. It needs exact inference.
         """
         X, y, _ = as_labelled(X, y)
         gold = self._gold(X, y)
@@ -489,7 +500,10 @@ class SequenceTagger(options.TaggerOptions, Estimator):
     def predict_nbest(self, X: Any, n: int, *, live: bool = False) -> list[list[tuple[float, list[str]]]]:
         """The n best labellings of each sentence, as (score, labels); needs exact inference.
 
-        live: as for `tag_with_names`.
+        Parameters
+        ----------
+        live
+            As for `tag_with_names`.
         """
         with reading(state := self._fitted(), self):
             model, features = self._features(X, state, live=live)
@@ -551,7 +565,11 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         """Free the memory that training needed: the data, the support patterns and the training curve.
 
         You can still train the tagger, like a model that was saved without its training state.
-        compact: also drop features without weights, as model files do.
+
+        Parameters
+        ----------
+        compact
+            Also drop features without weights, as model files do.
         """
         with training(self), training(state := self._fitted(), self):
             self._state = Fitted(state.settle(), self.settings())
@@ -568,7 +586,10 @@ class SequenceTagger(options.TaggerOptions, Estimator):
     def replace_knowledge(self, *, classes: Any = None, gazetteers: Any = None) -> Self:
         """Replace word classes or the entries of gazetteers, without training.
 
-        classes, gazetteers: as in the constructor, for names that the model has already.
+        Parameters
+        ----------
+        classes, gazetteers
+            As in the constructor, for names that the model has already.
         """
         with training(self), training(state := self._fitted(), self):
             state.model = replace_knowledge(state.settle(), classes=classes, gazetteers=gazetteers)

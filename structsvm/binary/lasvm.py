@@ -190,8 +190,13 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
         """Return the positions of unlabelled patterns in a pool that should be labelled next.
 
         These are at most n patterns within the margin, the nearest to the boundary first (with more than two
-        classes: to any boundary). If there are none, you can stop labelling. sample: consider only this many
-        random rows. An untrained model returns random rows.
+        classes: to any boundary). If there are none, you can stop labelling. An untrained
+        model returns random rows.
+
+        Parameters
+        ----------
+        sample
+            Consider only this many random rows.
         """
         check_count(n=n, low=1)
         fitted = self.__sklearn_is_fitted__()

@@ -10,7 +10,7 @@ import numpy as np
 
 from structsvm._dual.schedules import shuffled
 from structsvm.guard import reads, training
-from structsvm.machine import Machine, Patterns, Unsupported
+from structsvm.machine import Inputs, Machine, Outputs, Patterns, SampleWeight, Unsupported
 from structsvm.optimizers import saved
 from structsvm.optimizers.curve import MOST_POINTS, Point
 from structsvm.optimizers.results import NO_SLOTS, NO_WEIGHTS, Results
@@ -64,7 +64,7 @@ class Optimizer(Results):
 
     # -- training -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Inputs, y: Outputs, sample_weight: SampleWeight = None) -> Self:
         """Train from scratch on a data set, and keep it for `primal` and `gap`.
 
         Bad input raises an error and changes nothing. If training is interrupted (by Ctrl-C, or an exception
@@ -76,7 +76,7 @@ class Optimizer(Results):
             self._run()
         return self
 
-    def begin(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def begin(self, X: Inputs, y: Outputs, sample_weight: SampleWeight = None) -> Self:
         """Receive a data set to train on from scratch, one pass at a time, with `epoch`."""
         with training(self):
             self._receive(*as_data(X, y), sample_weight, fresh=True)
@@ -91,7 +91,7 @@ class Optimizer(Results):
             self._run()
         return self
 
-    def take(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def take(self, X: Inputs, y: Outputs, sample_weight: SampleWeight = None) -> Self:
         """Replace the data set for more passes with `epoch`; support patterns of the old one stay."""
         with training(self):
             self._receive(*as_data(X, y), sample_weight, fresh=not self.is_started)
@@ -103,7 +103,7 @@ class Optimizer(Results):
         with training(self):
             return self._pass()
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Inputs, y: Outputs, sample_weight: SampleWeight = None) -> Self:
         """Make one pass over more data, in the given order, and keep only the support patterns."""
         with training(self):
             self._receive(*as_data(X, y), sample_weight, fresh=not self.is_started)
@@ -113,7 +113,7 @@ class Optimizer(Results):
                 self._release()
         return self
 
-    def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool) -> None:
+    def _receive(self, X: Inputs, y: Outputs, sample_weight: SampleWeight, *, fresh: bool) -> None:
         """Check everything, then change the state."""
         self.validate()
         weight = check_sample_weight(sample_weight, n_patterns(X), self.C)
@@ -129,7 +129,7 @@ class Optimizer(Results):
             slots = self._fitted().oracle.add(X, y)
         self._hold(slots, weight)
 
-    def _prepared(self, X: Any, y: Any) -> Problem:
+    def _prepared(self, X: Inputs, y: Outputs) -> Problem:
         """The problem prepared for the data: a copy, as another optimizer may prepare it for other data."""
         if type(self.problem).prepare is Problem.prepare:
             return self.problem
@@ -254,8 +254,13 @@ class Optimizer(Results):
         """Drop the training set, the first support patterns and some rows of w.
 
         Patterns are mostly sorted by age, the oldest first. What they taught stays in w, so `dual_` and
-        `gap()` no longer bound anything. rows: a mask of the rows of w to keep; a row has `problem.stride`
-        weights. The other rows are dropped as if no pattern had ever used their features.
+        `gap()` no longer bound anything.
+
+        Parameters
+        ----------
+        rows
+            A mask of the rows of w to keep; a row has `problem.stride` weights. The other rows are dropped as
+            if no pattern had ever used their features.
         """
         machine = self._fitted()
         check_count(patterns=patterns)
@@ -289,7 +294,11 @@ class Optimizer(Results):
         return saved.arrays(self._fitted(), self._held) | self._progress()
 
     def resume(
-        self, state: dict[str, np.ndarray], X: Any = None, y: Any = None, sample_weight: Any = None
+        self,
+        state: dict[str, np.ndarray],
+        X: Inputs = None,
+        y: Outputs = None,
+        sample_weight: SampleWeight = None,
     ) -> Self:
         """Continue from a `state`; given its data set, `epoch` continues as if training had never stopped."""
         with training(self):
@@ -325,7 +334,7 @@ class Optimizer(Results):
             state["_saved"] = saved.contents(self._fitted())
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, np.ndarray]) -> None:
         vars(self).update(state, callback=None, _machine=None, _held=NO_SLOTS, _weight=NO_WEIGHTS)
         if "_saved" in state:
             dual, rows = vars(self).pop("_saved")

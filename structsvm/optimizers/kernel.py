@@ -12,7 +12,7 @@ from structsvm._dual import schedules
 from structsvm._dual.kernel import KernelDual
 from structsvm.guard import reads
 from structsvm.kernels.functions import Kernel, is_kernel
-from structsvm.machine import Unsupported
+from structsvm.machine import Inputs, Outputs, SampleWeight, Unsupported
 from structsvm.optimizers.base import Optimizer
 from structsvm.optimizers.larank import SCHEDULES, LaRank
 from structsvm.optimizers.svmstruct import SVMStruct
@@ -73,7 +73,7 @@ class KernelOptimizer(KernelOptions, Optimizer):
         super().validate()
         check_kernel(self.problem, self._kernel)
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Inputs, y: Outputs, sample_weight: SampleWeight = None) -> Self:
         """Make one pass over more data, in the given order, and keep only the support patterns."""
         if self._whole:
             raise ValueError(f"partial_fit cannot train this problem with kernels: {NO_BATCHES}")
@@ -81,7 +81,7 @@ class KernelOptimizer(KernelOptions, Optimizer):
             raise ValueError(f"partial_fit cannot use a precomputed kernel: {NO_BATCHES}")
         return super().partial_fit(X, y, sample_weight)
 
-    def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool) -> None:
+    def _receive(self, X: Inputs, y: Outputs, sample_weight: SampleWeight, *, fresh: bool) -> None:
         self.validate()
         before = self._gram
         if self._whole and not fresh:
@@ -100,7 +100,7 @@ class KernelOptimizer(KernelOptions, Optimizer):
             )
 
     @reads
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Inputs) -> np.ndarray:
         """Scores of a multiclass problem, a column for each class."""
         machine = self._fitted()
         return self._space.scores(self.problem, machine, self._space.checked(self.problem, X))
@@ -155,7 +155,7 @@ class KernelLaRank(KernelOptimizer, LaRank):
 
     def _visit(self, order: np.ndarray) -> None:
         if self._sweeps:
-            schedules.sweep(self._machine, order)
+            schedules.sweep(self._dual(), order)
         else:
             super()._visit(order)
 

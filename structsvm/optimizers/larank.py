@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from structsvm._dual import schedules
+from structsvm._dual.dual import Dual
 from structsvm.files.codec import TINY, Array, Field, Table
 from structsvm.optimizers.base import Optimizer
 from structsvm.optimizers.options import SVMOptions
@@ -113,9 +112,9 @@ class LaRank(SVMOptions, Optimizer):
         return super()._epoch(order)
 
     def _visit(self, order: np.ndarray) -> None:
-        self._steps(self._machine, order, self._rates)
+        self._steps(self._dual(), order, self._rates)
 
-    def _steps(self, dual: Any, slots: np.ndarray, rates: np.ndarray) -> None:
+    def _steps(self, dual: Dual, slots: np.ndarray, rates: np.ndarray) -> None:
         """Run the schedule on slots of a dual."""
         if self.schedule == "fixed":
             schedules.fixed(dual, slots, self.n_reprocess)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from structsvm._dual.oracle import Oracle
 from structsvm.guard import training
-from structsvm.machine import Patterns
+from structsvm.machine import Inputs, Outputs, Patterns, SampleWeight
 from structsvm.optimizers.base import Optimizer
 from structsvm.options import option, with_options
 from structsvm.problems.sequence._field import FieldWeights
@@ -47,9 +46,7 @@ class RandomField(Optimizer):
             )  # fmt: skip
         return ended
 
-    def gap(
-        self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None
-    ) -> float:
+    def gap(self, X: Inputs = None, y: Outputs = None, sample_weight: SampleWeight = None) -> float:
         """An upper bound of primal() - min primal on the data of `fit`; valid if no label is missing.
 
         The primal is strongly convex: its distance to the minimum is at most half of |gradient|^2.

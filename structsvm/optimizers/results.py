@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import cast
 
 import numpy as np
 
+from structsvm._dual.dual import Dual
 from structsvm.files.sparse_weights import CELL, SparseRows
 from structsvm.guard import reads, training
-from structsvm.machine import Machine
+from structsvm.machine import Inputs, Machine, Outputs, Places, SampleWeight
 from structsvm.optimizers.options import OptimizerOptions
 from structsvm.spaces.base import Space
 from structsvm.spaces.linear import LINEAR
@@ -34,6 +34,10 @@ class Results(OptimizerOptions):
         """Where w is stored."""
         return LINEAR
 
+    def _dual(self) -> Dual:
+        """The machine, if it has a dual; the schedules of LaRank and SVMstruct check that."""
+        return cast(Dual, self._machine)
+
     @property
     def is_started(self) -> bool:
         """Whether the optimizer can predict, because it has seen data or `start_from` has set its weights."""
@@ -45,7 +49,7 @@ class Results(OptimizerOptions):
         return len(self._held) > 0
 
     @reads
-    def predict(self, X: Iterable[Any] | Any) -> Any:
+    def predict(self, X: Inputs) -> Outputs:
         """The best output for each pattern."""
         return self._space.predict(self.problem, self._fitted(), X)
 
@@ -56,7 +60,7 @@ class Results(OptimizerOptions):
         return self._fitted().weights.copy()
 
     @reads
-    def weights_at(self, places: Any) -> np.ndarray:
+    def weights_at(self, places: Places) -> np.ndarray:
         """Some entries of w, without copying the others; valid until the next training step."""
         return self._fitted().weights_at(places)
 
@@ -81,9 +85,7 @@ class Results(OptimizerOptions):
         """The length of w."""
         return self._fitted().n_weights
 
-    def primal(
-        self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None
-    ) -> float:
+    def primal(self, X: Inputs = None, y: Outputs = None, sample_weight: SampleWeight = None) -> float:
         """||w||^2 / 2 + sum of C_i xi_i on the data of `fit`, or on the given data.
 
         With L2 slacks, the sum is over C_i xi_i^2 / 2. C is the value that the model was trained with.
@@ -115,9 +117,7 @@ class Results(OptimizerOptions):
         machine = self._fitted()
         return float(machine.norm / 2 + machine.C * (weight @ (xi * xi / 2 if machine.squared else xi)))
 
-    def gap(
-        self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None
-    ) -> float:
+    def gap(self, X: Inputs = None, y: Outputs = None, sample_weight: SampleWeight = None) -> float:
         """primal - dual: an upper bound on the distance of the dual from its optimum."""
         return self.primal(X, y, sample_weight) - self.dual_
 

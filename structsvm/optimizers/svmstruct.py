@@ -112,7 +112,7 @@ class SVMStruct(SVMOptions, Optimizer):
         self._added = 0
         stopped = super()._epoch(order)
         begun = time.perf_counter()
-        schedules.converge(self._machine)
+        schedules.converge(self._dual())
         self.elapsed += time.perf_counter() - begun
         self.curve_.append(self._point())
         self._entered += self._added
@@ -120,5 +120,5 @@ class SVMStruct(SVMOptions, Optimizer):
 
     def _visit(self, order: np.ndarray) -> None:
         self._added = schedules.cutting_plane(
-            self._machine, order, self.epsilon, self.new_constraints, self._added
+            self._dual(), order, self.epsilon, self.new_constraints, self._added
         )

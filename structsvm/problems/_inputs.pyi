@@ -1,14 +1,13 @@
-from typing import Any
-
 import numpy as np
 
 from structsvm._dual.oracle import Oracle
+from structsvm.problem import Problem
 
 class SparseInputs(Oracle):
-    problem: Any
+    problem: Problem
     width: int
 
-    def __init__(self, problem: Any, n_inputs: int, width: int) -> None: ...
+    def __init__(self, problem: Problem, n_inputs: int, width: int) -> None: ...
     @property
     def n_stored(self) -> int: ...
     def n_targets(self) -> int: ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
 from functools import cached_property, singledispatch
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from structsvm._dual.gram import GramDual
 from structsvm._scipy import sparse
 from structsvm.kernels.functions import Kernel, squared_norms
-from structsvm.machine import Machine, Patterns
+from structsvm.machine import Inputs, Machine, Outputs, Patterns
 from structsvm.problem import Problem, same_output
 from structsvm.problems.joint import JointKernelProblem
 from structsvm.problems.multiclass import Multiclass
@@ -78,7 +77,7 @@ def check_kernel(problem: Problem, kernel: Kernel) -> None:
 
 
 @singledispatch
-def gram_space(problem: Problem, X: Any, kernel: Kernel) -> GramSpace:
+def gram_space(problem: Problem, X: Inputs, kernel: Kernel) -> GramSpace:
     """The space of a problem and its training data."""
     raise TypeError(f"{type(problem).__name__} has no kernel form")
 
@@ -86,7 +85,7 @@ def gram_space(problem: Problem, X: Any, kernel: Kernel) -> GramSpace:
 class Vectors(GramSpace):
     """Inputs that are rows of a matrix."""
 
-    def __init__(self, X: Any, kernel: Kernel) -> None:
+    def __init__(self, X: Inputs, kernel: Kernel) -> None:
         super().__init__(X.shape[0], kernel.cache_size)
         self.vectors, self.kernel = X, kernel
 
@@ -107,7 +106,7 @@ class Vectors(GramSpace):
             gram[at : at + BLOCK] = self.values(self.vectors[at : at + BLOCK])
         return gram
 
-    def values(self, X: Any, norms: np.ndarray | None = None) -> np.ndarray:
+    def values(self, X: Inputs, norms: np.ndarray | None = None) -> np.ndarray:
         """Kernel values of rows with all training inputs."""
         values: np.ndarray = self.inputs.with_support(X, squared_norms(X) if norms is None else norms)
         return values
@@ -116,22 +115,22 @@ class Vectors(GramSpace):
 class Rows(Vectors):
     """The inputs of a `Multiclass` problem."""
 
-    def __init__(self, X: Any, kernel: Kernel) -> None:
+    def __init__(self, X: Inputs, kernel: Kernel) -> None:
         super().__init__(check_matrix(X).copy(), kernel)
         self.data = sparse.csr_array(sparse.eye_array(self.n))
 
     def stride(self, problem: Any) -> int:
         return int(problem.output_features_.shape[1])
 
-    def checked(self, problem: Any, X: Any) -> Any:
+    def checked(self, problem: Any, X: Inputs) -> Any:
         return check_matrix(X, n_features=self.vectors.shape[1])
 
-    def scores(self, problem: Any, machine: Any, X: Any) -> np.ndarray:
+    def scores(self, problem: Any, machine: Any, X: Inputs) -> np.ndarray:
         X, coefficients = X.astype(self.vectors.dtype, copy=False), machine.coefficients()
         blocks = [self.values(X[at : at + BLOCK]) for at in range(0, X.shape[0], BLOCK)]
         return np.concatenate([problem.scores(block, coefficients) for block in blocks])
 
-    def predict(self, problem: Any, machine: Any, X: Any) -> np.ndarray:
+    def predict(self, problem: Any, machine: Any, X: Inputs) -> np.ndarray:
         scores = self.scores(problem, machine, self.checked(problem, X))
         classes: np.ndarray = problem.classes_[np.argmax(scores, axis=1)]
         return classes
@@ -144,7 +143,7 @@ def _(problem: Multiclass, kernel: Kernel) -> None:
 
 
 @gram_space.register
-def _(problem: Multiclass, X: Any, kernel: Kernel) -> Rows:
+def _(problem: Multiclass, X: Inputs, kernel: Kernel) -> Rows:
     return Rows(X, kernel)
 
 
@@ -197,7 +196,7 @@ def _(problem: SequenceProblem, kernel: Kernel) -> None:
 
 
 @gram_space.register
-def _(problem: SequenceProblem, X: Any, kernel: Kernel) -> Tokens:
+def _(problem: SequenceProblem, X: Inputs, kernel: Kernel) -> Tokens:
     return Tokens(X, problem, kernel)
 
 
@@ -209,7 +208,7 @@ def numbered(X: Sequences) -> Sequences:
 class Pairs(GramSpace):
     """The inputs of a `JointKernelProblem`: each training pattern with each of its candidates."""
 
-    def __init__(self, X: Iterable[Any], problem: JointKernelProblem, megabytes: float) -> None:
+    def __init__(self, X: Inputs, problem: JointKernelProblem, megabytes: float) -> None:
         self.patterns = list(X)
         self.outputs = [list(problem.candidates(x)) for x in self.patterns]
         self.starts = np.cumsum([0, *map(len, self.outputs)])
@@ -233,10 +232,10 @@ class Pairs(GramSpace):
             raise ValueError("joint_kernel returned NaN or infinity")
         return gram
 
-    def predict(self, problem: Any, machine: Any, X: Iterable[Any]) -> list[Any]:
+    def predict(self, problem: Any, machine: Any, X: Inputs) -> list[Any]:
         used = [(pair, a) for pair, a in zip(self.pairs(), machine.coefficients(), strict=True) if a]
 
-        def score(x: Any, y: Any) -> float:
+        def score(x: Any, y: Outputs) -> float:
             return sum(a * problem.joint_kernel(x, y, *pair) for pair, a in used)
 
         return [max(problem.candidates(x), key=lambda y: score(x, y)) for x in X]
@@ -248,7 +247,7 @@ def _(problem: JointKernelProblem, kernel: Kernel) -> None:
 
 
 @gram_space.register
-def _(problem: JointKernelProblem, X: Any, kernel: Kernel) -> Pairs:
+def _(problem: JointKernelProblem, X: Inputs, kernel: Kernel) -> Pairs:
     return Pairs(X, problem, kernel.cache_size)
 
 
@@ -258,13 +257,13 @@ class NumberedPairs(Problem):
     def __init__(self, span: Pairs) -> None:
         self.span, self.n_features = span, span.n
 
-    def joint_feature(self, x: int, y: Any) -> tuple[list[int], list[float]]:
+    def joint_feature(self, x: int, y: Outputs) -> tuple[list[int], list[float]]:
         for k, other in enumerate(self.span.outputs[x]):
             if same_output(y, other):
                 return [int(self.span.starts[x]) + k], [1.0]
         raise ValueError(f"{y!r} is not one of the candidates of its pattern")
 
-    def loss(self, y: Any, other: Any) -> float:
+    def loss(self, y: Outputs, other: Any) -> float:
         return float(self.span.problem.loss(y, other))
 
     def candidates(self, x: int) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from structsvm._dual.kernel import KernelDual
 from structsvm.kernels.functions import Kernel
-from structsvm.machine import Machine, Patterns
+from structsvm.machine import Inputs, Machine, Outputs, Patterns
 from structsvm.problems.multiclass import best_columns
 from structsvm.spaces.base import Space
 from structsvm.validation import check_matrix, check_targets
@@ -32,16 +32,16 @@ class KernelSpace(Space):
     def machine(self, oracle: Any, *, C: float, tau: float, kappa: float, seed: int) -> Machine:
         return KernelDual(oracle, C=C, tau=tau, kappa=kappa, seed=seed, cache_mb=self.kernel.cache_size)
 
-    def predict(self, problem: Any, machine: Any, X: Any) -> np.ndarray:
+    def predict(self, problem: Any, machine: Any, X: Inputs) -> np.ndarray:
         X = self.checked(problem, X)
         places = best_columns(X, len(problem.classes_), machine.decision_function)
         classes: np.ndarray = problem.classes_[places]
         return classes
 
-    def checked(self, problem: Any, X: Any) -> Any:
+    def checked(self, problem: Any, X: Inputs) -> Any:
         return check_matrix(X, n_features=problem.n_inputs)
 
-    def scores(self, problem: Any, machine: Any, X: Any) -> np.ndarray:
+    def scores(self, problem: Any, machine: Any, X: Inputs) -> np.ndarray:
         scores: np.ndarray = machine.decision_function(X)
         return scores
 
@@ -61,7 +61,7 @@ class KernelPatterns(Patterns):
         self.is_new = True  # the inputs were made for the staged batch
         self.counts = np.zeros(3)  # of `watch`: whether to count, how many, their loss
 
-    def add(self, X: Any, y: Any) -> np.ndarray:
+    def add(self, X: Inputs, y: Outputs) -> np.ndarray:
         X = check_matrix(X, n_features=self.problem.n_inputs)
         labels = self.problem.encode_labels(check_targets(y, X.shape[0]))
         if self.inputs is None:

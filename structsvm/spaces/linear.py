@@ -8,7 +8,7 @@ import numpy as np
 
 from structsvm._dual.linear import LinearDual
 from structsvm._dual.oracle import Oracle
-from structsvm.machine import Machine, Patterns
+from structsvm.machine import Inputs, Machine, Patterns
 from structsvm.problem import Problem
 from structsvm.spaces.base import Space
 
@@ -27,10 +27,10 @@ class LinearSpace(Space):
     def machine(self, oracle: Patterns, *, C: float, tau: float, kappa: float, seed: int) -> Machine:
         return LinearDual(cast(Oracle, oracle), C=C, tau=tau, kappa=kappa, seed=seed)
 
-    def predict(self, problem: Problem, machine: Machine, X: Any) -> Any:
+    def predict(self, problem: Problem, machine: Machine, X: Inputs) -> Any:
         return problem.predict(X, machine.weights)
 
-    def scores(self, problem: Problem, machine: Machine, X: Any) -> np.ndarray:
+    def scores(self, problem: Problem, machine: Machine, X: Inputs) -> np.ndarray:
         return cast("LinearInputs", problem).scores(X, machine.weights)
 
 

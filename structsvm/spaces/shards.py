@@ -13,7 +13,7 @@ import numpy as np
 from structsvm._dual.blocks import Blocks
 from structsvm._dual.dual import lengthened
 from structsvm._dual.shard import LinearShard, add_up, agree
-from structsvm.machine import Machine, Patterns
+from structsvm.machine import Inputs, Machine, Outputs, Patterns, Places
 from structsvm.problem import Problem
 from structsvm.signals import Stop
 from structsvm.spaces.linear import LINEAR, LinearSpace
@@ -81,7 +81,7 @@ class ShardedPatterns:
         chosen = [np.flatnonzero(owner == k) for k in range(len(self.shards))]
         return [(at, slots[at] // len(self.shards)) for at in chosen]
 
-    def add(self, X: Any, y: Any) -> np.ndarray:
+    def add(self, X: Inputs, y: Outputs) -> np.ndarray:
         n = len(self.shards)
         added, numbers = [NO_SLOTS] * n, [np.zeros(0)] * n
 
@@ -189,7 +189,7 @@ class Shards:
     def weights(self) -> np.ndarray:
         return self.shards[0].weights
 
-    def weights_at(self, places: Any) -> np.ndarray:
+    def weights_at(self, places: Places) -> np.ndarray:
         return self.shards[0].weights_at(places)
 
     @property
@@ -341,7 +341,7 @@ class Shards:
             "objective": np.array([self.dual, sum(shard.cost for shard in self.shards)]),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, np.ndarray]) -> None:
         self._grow(max(len(state["weights"]), self.oracle.n_weights))
         n, seeds = len(self.shards), state["rng"]
         for counts, names in ((state["counts"], OUTPUTS), (state["lengths"], ENTRIES)):

@@ -1,19 +1,18 @@
-from typing import Any
-
 import numpy as np
 
 from taggers.features._table import KeyTable
+from taggers.features.knowledge import Knowledge
 from taggers.features.template import Template
 from taggers.formats._columns import Columns
 
 class Extractor:
     template: Template
-    knowledge: Any
+    knowledge: Knowledge | None
     attributes: tuple[str, ...]
     document: tuple[str, ...]
 
     def __init__(
-        self, template: Template, knowledge: Any = None, *, lexicon_limit: int = 1_000_000
+        self, template: Template, knowledge: Knowledge | None = None, *, lexicon_limit: int = 1_000_000
     ) -> None: ...
     def forget_words(self) -> None: ...
     @property

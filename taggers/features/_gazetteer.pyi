@@ -1,7 +1,7 @@
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from taggers.features._table import KeyTable
 
@@ -10,7 +10,9 @@ class Gazetteer:
     ends: np.ndarray
     folded: bool
 
-    def __init__(self, keys: Any = (), ends: Any = (), *, folded: bool = False) -> None: ...
+    def __init__(
+        self, keys: npt.ArrayLike = (), ends: npt.ArrayLike = (), *, folded: bool = False
+    ) -> None: ...
     @staticmethod
     def from_text(text: bytes, *, folded: bool = False, name: str = "") -> Gazetteer: ...
     def __len__(self) -> int: ...

@@ -1,4 +1,4 @@
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from taggers.features._table import KeyTable
 from taggers.formats._columns import Columns
 
 def dict_rows(
-    sentences: Any, table: KeyTable, *, grow: bool = False
+    sentences: Iterable[Iterable[object]], table: KeyTable, *, grow: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]: ...
 def item_rows(
     columns: Columns, table: KeyTable, *, grow: bool = False

@@ -2,6 +2,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from taggers.formats.base import Format
 
@@ -50,10 +51,10 @@ class Columns:
     @staticmethod
     def from_spans(
         data: bytes,
-        spans: Any,
-        ends: Any,
-        lines: Any,
-        sentence_ptr: Any,
+        spans: npt.ArrayLike,
+        ends: npt.ArrayLike,
+        lines: npt.ArrayLike,
+        sentence_ptr: npt.ArrayLike,
         *,
         format: Format,
         wanted: Sequence[int] = (0,),

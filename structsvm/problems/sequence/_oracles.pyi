@@ -1,13 +1,12 @@
-from typing import Any
-
 import numpy as np
 
 from structsvm.problems.sequence._sentences import SequenceOracle
+from structsvm.problems.sequence.problem import SequenceProblem
 
 class ExactOracle(SequenceOracle):
     def __init__(
         self,
-        problem: Any,
+        problem: SequenceProblem,
         n_labels: int,
         stride: int,
         loss: np.ndarray,
@@ -17,5 +16,5 @@ class ExactOracle(SequenceOracle):
 
 class GreedyOracle(SequenceOracle):
     def __init__(
-        self, problem: Any, n_labels: int, stride: int, loss: np.ndarray, order: int, n_parts: int
+        self, problem: SequenceProblem, n_labels: int, stride: int, loss: np.ndarray, order: int, n_parts: int
     ) -> None: ...

@@ -1,15 +1,16 @@
-from typing import Any
-
 import numpy as np
 
 from structsvm._dual.oracle import Oracle
+from structsvm.problems.sequence.problem import SequenceProblem
 
 class SequenceOracle(Oracle):
-    problem: Any
+    problem: SequenceProblem
     n_labels: int
     stride: int
     offset: int
     n_rows: int
     n_stored: int
 
-    def __init__(self, problem: Any, n_labels: int, stride: int, history: int, loss: np.ndarray) -> None: ...
+    def __init__(
+        self, problem: SequenceProblem, n_labels: int, stride: int, history: int, loss: np.ndarray
+    ) -> None: ...

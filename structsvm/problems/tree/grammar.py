@@ -172,8 +172,11 @@ def binarise(tree: Tree, *, order: int | None = None) -> Tree:
     """The tree with at most two children per node: new labels such as NP|DT-JJ join the children from the
     left.
 
-    order: how many of the preceding children a new label remembers. By default it remembers all, so the
-    grammar of the binarised trees generates the same trees. With fewer, it also generates unseen rules.
+    Parameters
+    ----------
+    order
+        How many of the preceding children a new label remembers. By default it remembers all, so the grammar
+        of the binarised trees generates the same trees. With fewer, it also generates unseen rules.
     """
     if isinstance(tree, str):
         return tree
