@@ -152,13 +152,13 @@ def test_what_exact_inference_cannot_use_implies_greedy(given, inference, tmp_pa
 
 
 def test_tables_of_conflicts_name_flags_that_exist():
-    tables = [table for table in vars(conflicts).values() if isinstance(table, tuple)]
-    tables = [table for table in tables if table and isinstance(table[0], Option)]
+    tables = [found for found in vars(conflicts).values() if isinstance(found, tuple)]
+    tables = [found for found in tables if found and isinstance(found[0], Option)]
     said = {conflicts.MODEL, conflicts.FILE, conflicts.FORMAT, "task"}
     assert len(tables) == 8
-    for table in tables:
-        names = {one.name for one in table}
-        assert all({*one.needs, *one.excludes} <= names | said for one in table)
+    for rules in tables:
+        names = {one.name for one in rules}
+        assert all({*one.needs, *one.excludes} <= names | said for one in rules)
 
 
 def test_a_rule_of_a_command_refuses_the_flag_in_both_directions():
