@@ -44,7 +44,7 @@ def evaluate(
     structsvm evaluate tagged.txt
     """
     with told_in_one_sentence("taggers.commands") as commands:
-        from taggers.commands.conflicts import EVALUATE
+        from taggers.conflicts import EVALUATE
         from taggers.formats.registry import column_choice
 
         label = None if column is None else column_choice(column)

@@ -40,7 +40,7 @@ def inspect(
     with told_in_one_sentence("taggers.commands") as commands:
         _, meta = import_module("taggers.model_file").read_arrays(model)
         if meta.get("kind") == "ospas":
-            conflicts = import_module("taggers.commands.conflicts")
+            conflicts = import_module("taggers.conflicts")
             check_rules(
                 conflicts.INSPECT, names=names, html=html, test=test, **{conflicts.MODEL: conflicts.PARSER}
             )

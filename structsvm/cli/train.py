@@ -76,7 +76,7 @@ def train(
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from structsvm.cli.progress import Progress
-        from taggers.commands.conflicts import LAYERED
+        from taggers.conflicts import LAYERED
         from taggers.formats.registry import column_choice
 
         check_rules(LAYERED, task=task, layers=layers, search=search)

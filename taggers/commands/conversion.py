@@ -11,8 +11,8 @@ import numpy as np
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from structsvm.options import check_rules
-from taggers.commands.conflicts import CONVERT, FILE, LABELS
 from taggers.commands.export import convert_file, warn_of_dropped
+from taggers.conflicts import CONVERT, FILE, LABELS
 from taggers.foreign import find_reader
 from taggers.formats.base import Layer
 from taggers.formats.exchange import TARGETS

@@ -9,8 +9,8 @@ from typing import Any
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.options import check_rules
 from structsvm.validation import check_choice
-from taggers.commands.conflicts import DISTIL
 from taggers.commands.training import check_saving
+from taggers.conflicts import DISTIL
 from taggers.formats.files import open_columns
 from taggers.options import checked_settings
 from taggers.tagger import TASKS

@@ -13,7 +13,6 @@ import numpy as np
 
 from structsvm.files.errors import DataError
 from structsvm.options import check_rules
-from taggers.commands.conflicts import EVALUATE
 from taggers.commands.matching import (
     check_fit,
     chosen_column,
@@ -25,6 +24,7 @@ from taggers.commands.matching import (
     own_format,
 )
 from taggers.commands.pipelines import evaluate_columns
+from taggers.conflicts import EVALUATE
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.formats import AUTO

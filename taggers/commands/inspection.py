@@ -9,9 +9,9 @@ import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.options import check_rules
-from taggers.commands.conflicts import INSPECT, LAYERS, MODEL, ONE
 from taggers.commands.evaluation import answered
 from taggers.commands.matching import input_columns, own_format
+from taggers.conflicts import INSPECT, LAYERS, MODEL, ONE
 from taggers.features.feature_names import feature_names
 from taggers.features.knowledge import Knowledge
 from taggers.formats._columns import Columns

@@ -20,7 +20,6 @@ from structsvm.options import check_rules
 from structsvm.problems.sequence import Sequences
 from structsvm.threads import StoppablePool
 from structsvm.validation import MOST_BEST, check_count, n_threads
-from taggers.commands.conflicts import APPENDS, BARE, FORMAT, LAYERS, MODEL, ONE, REPLACES, TAG
 from taggers.commands.export import check_place, layer_fields, write_documents
 from taggers.commands.matching import (
     check_fit,
@@ -32,6 +31,7 @@ from taggers.commands.matching import (
     replaced_columns,
 )
 from taggers.commands.pipelines import pipeline_layers, tag_pipeline, wanted_columns
+from taggers.conflicts import APPENDS, BARE, FORMAT, LAYERS, MODEL, ONE, REPLACES, TAG
 from taggers.formats import AUTO
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from structsvm.options import check_rules
 from structsvm.validation import MOST, check_positive
-from taggers.commands.conflicts import TUNE
 from taggers.commands.training import check_ready, check_saving, new_tagger, train
+from taggers.conflicts import TUNE
 from taggers.labels.files import joined, paths_of, read_files, read_held_out
 from taggers.options import OPTIONS
 from taggers.tagger import TASKS

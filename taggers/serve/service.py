@@ -11,7 +11,7 @@ from typing import Any
 from structsvm.files.atomic import check_output
 from structsvm.integrations.starlette import LocalService
 from structsvm.options import check_rules
-from taggers.commands.conflicts import SERVE
+from taggers.conflicts import SERVE
 from taggers.serve.access import Threads
 from taggers.serve.api import Api
 from taggers.serve.inception import Inception

@@ -9,8 +9,7 @@ from typer.models import CommandInfo
 from structsvm.cli.flags import with_flags
 from structsvm.cli.train import TrainCommand, train
 from structsvm.options import Option, check_conflicts, check_rules, option, with_options
-from taggers import Chunker, MorphTagger, NerTagger, PosTagger, SequenceTagger
-from taggers.commands import conflicts
+from taggers import Chunker, MorphTagger, NerTagger, PosTagger, SequenceTagger, conflicts
 from taggers.labels import schemes
 from taggers.model_file import check_parameters
 from taggers.options import OPTIONS, SCHEMES, TASKS, defaults, table
