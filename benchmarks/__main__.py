@@ -95,7 +95,7 @@ BENCHMARKS = {
     "teach-bounds": ("teach_bounds", ("conll2002",)),
 }
 
-WITH_TASKS = ("crf", "solvers", "peers", "presets", "reach", "small-data", "held-out", "weak")
+WITH_TASKS = ("crf", "solvers", "peers", "presets", "reach", "small-data", "held-out", "weak", "ud-trees")
 WHOLE = ("crf", "guard", "pages", "picture")  # those without a quick run
 
 
@@ -120,7 +120,7 @@ def main() -> None:
         nargs="+",
         default=[],
         help="crf, solvers, peers, presets, reach, small-data, weak: measure these tasks, keep the "
-        "other results; held-out: measure these corpora",
+        "other results; held-out: measure these corpora; ud-trees: these programs",
     )
     parser.add_argument(
         "--resume", action="store_true", help="continue an interrupted run; finished measurements are reused"

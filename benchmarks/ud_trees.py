@@ -1,10 +1,13 @@
 """Dependency trees of Universal Dependencies: gold tokens, predicted tags; compared with UDPipe 1.
 
 structsvm trains all layers with its defaults, or with another `--search`, and saves them with
-`--dtype int8 --prune 0.002`. UDPipe 1 trains its tagger and its parser with its defaults and the development
-file as held-out data. That takes half an hour and more for each treebank, so its figures are kept in
-`results/ud-trees.json` and measured again only if they are absent. Each row is written as soon as it is
-measured, the smallest treebank first.
+`--dtype int8 --prune 0.002`. UDPipe 1 trains its parser with its defaults, the development file as held-out
+data and the tags of structsvm, which are jackknifed in training: its own tags would cost it accuracy. spaCy
+trains `tagger,morphologizer,parser` for a CPU until early stopping, or for `SPACY_CPU_S` CPU seconds.
+
+Peers take long, so they are measured on `PEER_TREEBANKS` only. Their figures are kept in
+`results/ud-trees.json` and measured again only if they are absent. `--tasks NAME` measures one program. Each
+row is written as soon as it is measured, the smallest treebank first.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -20,8 +23,25 @@ from typing import Any
 
 from benchmarks.harness import cpu_timed, in_own_process, kept_figures, publish, table
 from benchmarks.peers.install import FOLDER
-from benchmarks.ud import OURS, PRUNE, SEEDS, TREEBANKS, UDPIPE, udpipe_sentences
+from benchmarks.ud import (
+    FEATS,
+    LEMMA,
+    OURS,
+    PRUNE,
+    SEEDS,
+    SPACY,
+    TREEBANKS,
+    UDPIPE,
+    UPOS,
+    XPOS,
+    sentences,
+    spacy,
+    udpipe_sentences,
+)
 
+PEER_TREEBANKS = ("Afrikaans",)
+SPACY_CPU_S = 400
+COLUMNS = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
 TREES = ("UAS", "LAS", "CLAS", "MLAS", "BLEX")
 FIGURES = {
     "train": 1, "parser_s": 1, "tokens_per_s": 0, "parsed_per_s": 0, "raw_per_s": 0, "model_mb": 1,
@@ -79,10 +99,12 @@ def ours(folder: Path, seed: int, output: Path, *, search: str = "greedy") -> di
 def udpipe(folder: Path, seed: int, output: Path) -> dict[str, float]:
     from ufal.udpipe import Model, OutputFormat, ProcessingError, Trainer
 
+    files = our_tags(folder, seed, output.parent)
+
     def train() -> Any:
         error = ProcessingError()
-        data = [udpipe_sentences(folder / f"{part}.conllu") for part in ("train", "dev")]
-        model = Trainer.train("morphodita_parsito", *data, "none", "", "", error)
+        data = [udpipe_sentences(files[part]) for part in ("train", "dev")]
+        model = Trainer.train("morphodita_parsito", *data, "none", "none", "", error)
         if error.occurred():
             raise RuntimeError(error.message)
         return model
@@ -95,22 +117,53 @@ def udpipe(folder: Path, seed: int, output: Path) -> dict[str, float]:
     def parse() -> int:
         target, tokens = OutputFormat.newConlluOutputFormat(), 0
         with output.open("w", encoding="utf-8") as out:
-            for sentence in udpipe_sentences(folder / "test.conllu"):
-                for word in sentence.words:
-                    word.upostag = word.xpostag = word.feats = word.lemma = ""
+            for sentence in udpipe_sentences(files["test"]):
                 sentence.unlinkAllWords()
-                parser.tag(sentence, parser.DEFAULT)
                 parser.parse(sentence, parser.DEFAULT)
                 tokens += len(sentence.words) - 1
                 out.write(target.writeSentence(sentence))
         return tokens
 
     tokens, parsing = cpu_timed(parse)
-    return {"train": seconds, "tokens_per_s": tokens / parsing, "model_mb": model.stat().st_size / 1e6}
+    return {"parser_s": seconds, "parsed_per_s": tokens / parsing, "parser_mb": model.stat().st_size / 1e6}
+
+
+def our_tags(folder: Path, seed: int, scratch: Path) -> dict[str, Path]:
+    """The parts of a treebank with the tags that our parser gets, jackknifed in the training part."""
+    from taggers.commands import tag, train_ud
+    from taggers.pipeline import Pipeline
+
+    training: Any = import_module("taggers.pipeline.training")
+    model, jackknifed, kept = scratch / "ours.ssvm", training.jackknifed, {}
+
+    def keep(*args: Any, **options: Any) -> Any:
+        kept.update(jackknifed(*args, **options))
+        return kept
+
+    training.jackknifed = keep
+    train_ud(folder / "train.conllu", model, random_state=seed, dtype="int8", prune=PRUNE)
+    tagger = Pipeline.load(model)
+    tagger.parser = None
+    files = {part: scratch / f"{part}.conllu" for part in ("train", "dev", "test")}
+    for part in ("dev", "test"):
+        tag(tagger, folder / f"{part}.conllu", files[part])
+    at = 0
+    with files["train"].open("w", encoding="utf-8") as out:
+        for rows in sentences(folder / "train.conllu"):
+            for row in rows:
+                for name, found in kept.items():
+                    row[COLUMNS[name]] = found.names[found.ids[at]]
+                out.write("\t".join(row) + "\n")
+                at += 1
+            out.write("\n")
+    return files
 
 
 SEARCHES = {f"{OURS}, {search}": partial(ours, search=search) for search in ("exact", "accurate")}
-RUN: dict[str, Callable[..., dict[str, float]]] = {OURS: ours, **SEARCHES, UDPIPE: udpipe}
+PEERS: dict[str, Callable[..., dict[str, float]]] = {
+    UDPIPE: udpipe, SPACY: partial(spacy, last="parser", most=SPACY_CPU_S),
+}  # fmt: skip
+RUN: dict[str, Callable[..., dict[str, float]]] = {OURS: ours, **SEARCHES, **PEERS}
 PACKAGES = {UDPIPE: [str(FOLDER / "ufal.udpipe")]}
 
 
@@ -126,24 +179,23 @@ def measure(method: str, treebank: str, seed: int) -> dict[str, Any]:
         return figures | {name: found[name].f1 for name in TREES}
 
 
-def main(*, quick: bool = False) -> None:
-    """Measure ours with three seeds, and UDPipe once; quick: ours on Afrikaans, without writing."""
+def main(*, quick: bool = False, tasks: Sequence[str] = ()) -> None:
+    """Measure some or all programs; quick: ours on Afrikaans, without writing."""
     if quick:
         job = {"method": OURS, "treebank": "Afrikaans", "seed": 0}
         return print(report([job | in_own_process("benchmarks.ud_trees", job)]))
     runs = {_key(run): run for run in kept_figures("ud-trees")}
-    for method in RUN:
-        for treebank in TREEBANKS:
+    for method in tasks or RUN:
+        for treebank in TREEBANKS if method not in PEERS else PEER_TREEBANKS:
             measure_all(runs, method, treebank)
     return None
 
 
 def measure_all(runs: dict[tuple[str, str, int], dict[str, Any]], method: str, treebank: str) -> None:
     """Measure a program on a treebank, and publish all rows so far."""
-    own = method != UDPIPE
-    for seed in range(SEEDS if own else 1):
+    for seed in range(1 if method in PEERS else SEEDS):
         job = {"method": method, "treebank": treebank, "seed": seed}
-        if own or _key(job) not in runs:
+        if method not in PEERS or _key(job) not in runs:
             runs[_key(job)] = job | in_own_process("benchmarks.ud_trees", job, PACKAGES.get(method, []))
             print(runs[_key(job)], file=sys.stderr)
             publish("ud-trees", report(list(runs.values())), list(runs.values()))
@@ -165,5 +217,7 @@ def report(runs: list[dict[str, Any]]) -> str:
                     for name, digits in (dict.fromkeys(TREES, 2) | FIGURES).items() if name in found[0]
                 }  # fmt: skip
                 cells = [mean.get(name, "") for name in (*TREES, *FIGURES)]
-                rows.append([treebank, f"**{method}**" if method != UDPIPE else method, *cells, len(found)])
+                rows.append(
+                    [treebank, f"**{method}**" if method not in PEERS else method, *cells, len(found)]
+                )
     return table(["treebank", "program", *TREES, *HEADS], rows)
