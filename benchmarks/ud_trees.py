@@ -118,7 +118,7 @@ def udpipe(folder: Path, seed: int, output: Path) -> dict[str, float]:
         target, tokens = OutputFormat.newConlluOutputFormat(), 0
         with output.open("w", encoding="utf-8") as out:
             for sentence in udpipe_sentences(files["test"]):
-                sentence.unlinkAllWords()
+                sentence.unlinkAllNodes()
                 parser.parse(sentence, parser.DEFAULT)
                 tokens += len(sentence.words) - 1
                 out.write(target.writeSentence(sentence))

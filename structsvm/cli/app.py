@@ -28,6 +28,7 @@ COMMANDS = {
     "distil": "Train a tagger on raw text with lists, rules, other models and annotators.",
     "doubts": "Find labels that are probably wrong, the most doubtful ones first.",
     "evaluate": "Compare labels with gold labels, as conlleval does.",
+    "explain": "Show why each word gets its label, its head and the label of its arc.",
     "inspect": "Show the content of a model and its strongest features.",
     "knowledge": "Show the word classes and names that packages have for a language.",
     "parse": "Train and apply a semantic parser.",

@@ -19,3 +19,6 @@ class Graph:
     def parse(
         self, attributes: np.ndarray, ptr: np.ndarray, heads: np.ndarray, first: int, last: int
     ) -> None: ...
+    def explain(
+        self, attributes: np.ndarray, guess: np.ndarray, heads: Sequence[int]
+    ) -> list[list[tuple[int, int, np.ndarray, list[int], list[int]]]]: ...

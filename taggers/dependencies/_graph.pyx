@@ -495,3 +495,42 @@ cdef class Graph:
                             check_signals()
         finally:
             self.leave(&work)
+
+    def explain(self, const uint64_t[:, ::1] attributes, const int32_t[::1] guess, heads):
+        """Return the parts of the tree of one sentence with each word's arc. guess: its greedy heads.
+
+        For each part: the first of its templates and how many it has, the weights of its features, the rows
+        of attributes of its places, and its numbers. Features without a template follow those with one.
+        """
+        cdef int32_t d, h, none = <int32_t>len(heads) + 1
+        cdef Py_ssize_t t, c
+        cdef Work work
+        cdef const Line* line
+        found = []
+        if not 0 < guess.shape[0] <= LONGEST:
+            return [[] for _ in range(guess.shape[0])]
+        self.room(&work)
+        try:
+            self.begin(&work, attributes, 0, guess.shape[0], &guess[0], NULL)
+            for d in range(1, none):
+                work.tree[d] = heads[d - 1]
+            for d in range(1, none):
+                h, parts = work.tree[d], []
+                pairs = [(0, none)]
+                if h and self.second:
+                    pairs += [(1, inner(work.tree, h, d, none)), (2, work.tree[h])]
+                for kind, other in pairs:
+                    self.look(&work, kind, h, d, other)
+                    weights = np.zeros(work.n_tags, np.float32)
+                    for t in range(work.n_tags):
+                        line = find(self.lines.at, self.lines.size, work.tags[t])
+                        if line.tag:
+                            weights[t] = line.w[0] + line.w[work.context]
+                    places = [work.row[c] // work.width for c in range(PLACES)]
+                    facts = [int(work.facts[c]) for c in range(FACTS)]
+                    n_named = self.begins[kind + 1] - self.begins[kind]
+                    parts.append((self.begins[kind], n_named, weights, places, facts))
+                found.append(parts)
+            return found
+        finally:
+            self.leave(&work)

@@ -15,3 +15,6 @@ class Arcs:
     def parse(
         self, attributes: np.ndarray, ptr: np.ndarray, heads: np.ndarray, first: int, last: int
     ) -> None: ...
+    def explain(
+        self, attributes: np.ndarray
+    ) -> list[tuple[int, tuple[float, np.ndarray, list[int], list[int]] | None]]: ...

@@ -274,23 +274,76 @@ cdef class Arcs:
     cdef int build(self, Work* k, const uint64_t[:, ::1] attributes, int64_t start, int64_t stop,
                    int32_t* heads) except -1 nogil:
         cdef Py_ssize_t i
-        cdef int a, best
         cdef double[3] scores
         self.widen(k, stop - start)
         while not done(&k.state):
-            best = -1
-            if k.state.size == 1:
-                apply(&k.state, SHIFT)
-                continue
-            if k.state.front > k.state.n:
-                apply(&k.state, RIGHT)
-                continue
-            self.look(k, &attributes[0, 0], attributes.shape[1], start)
-            self.score(k, scores)
-            for a in range(N_ACTIONS):
-                if legal(&k.state, a) and (best < 0 or scores[a] > scores[best]):
-                    best = a
-            apply(&k.state, best)
+            apply(&k.state, self.choose(k, attributes, start, scores))
         for i in range(stop - start):
             heads[start + i] = k.state.head[i + 1]
         return 0
+
+    cdef int choose(self, Work* k, const uint64_t[:, ::1] attributes, int64_t start,
+                    double* scores) noexcept nogil:
+        """The best legal action; scores are computed only if several are legal."""
+        cdef int a, best = -1
+        if k.state.size == 1:
+            return SHIFT
+        if k.state.front > k.state.n:
+            return RIGHT
+        self.look(k, &attributes[0, 0], attributes.shape[1], start)
+        self.score(k, scores)
+        for a in range(N_ACTIONS):
+            if legal(&k.state, a) and (best < 0 or scores[a] > scores[best]):
+                best = a
+        return best
+
+    def explain(self, const uint64_t[:, ::1] attributes):
+        """Explain the action that gives each word of one sentence its head.
+
+        For each word: the head, the margin to the best other action, the weight of each template in this
+        margin, the rows of attributes of the places, and the numbers; None if no other action was possible.
+        """
+        cdef Work work
+        cdef double[3] scores
+        cdef int a, best, other
+        cdef int32_t word
+        cdef State* s = &work.state
+        work.room, work.width = NULL, 0
+        room = np.zeros(FACTS, np.uint64)
+        cdef uint64_t[::1] facts = room
+        work.facts = &facts[0]
+        cdef Py_ssize_t n = attributes.shape[0] - 2
+        found = [None] * n
+        try:
+            self.widen(&work, n)
+            while not done(s):
+                forced = s.size == 1 or s.front > s.n
+                best = self.choose(&work, attributes, 0, scores)
+                word = s.stack[s.size - 1]
+                if best != SHIFT and not forced:
+                    other = -1
+                    for a in range(N_ACTIONS):
+                        if a != best and legal(s, a) and (other < 0 or scores[a] > scores[other]):
+                            other = a
+                    found[word - 1] = self.reasons(&work, scores, best, other, attributes.shape[1])
+                apply(s, best)
+            return [(s.head[k + 1], reasons) for k, reasons in enumerate(found)]
+        finally:
+            free(work.room)
+
+    cdef object reasons(self, const Work* k, const double* scores, int best, int other, Py_ssize_t width):
+        cdef Py_ssize_t t, c
+        cdef const Line* line
+        if other < 0:
+            return None
+        weights = np.zeros(self.n_templates, np.float32)
+        cdef float[::1] weight = weights
+        for t in range(self.n_templates):
+            line = find(self.lines.at, self.lines.size, k.tags[t])
+            if line.tag:
+                weight[t] = line.w[best] - line.w[other]
+                c = ACTIONS * self.chosen(k, t)
+                if c:
+                    weight[t] += line.w[c + best] - line.w[c + other]
+        places = [k.row[c] // width for c in range(PLACES)]
+        return scores[best] - scores[other], weights, places, [int(k.facts[c]) for c in range(FACTS)]

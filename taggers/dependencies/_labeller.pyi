@@ -32,3 +32,6 @@ class Labels:
         first: int,
         last: int,
     ) -> None: ...
+    def explain(
+        self, attributes: np.ndarray, heads: np.ndarray
+    ) -> list[tuple[int, tuple[float, np.ndarray, list[int], list[int]] | None]]: ...

@@ -384,3 +384,47 @@ cdef class Labels:
             k.label[d] = best
             labels[start + d - 1] = best
         return 0
+
+    def explain(self, const uint64_t[:, ::1] attributes, const int32_t[::1] heads):
+        """Explain the label of each word of one sentence, whose heads form a tree.
+
+        For each word: the label, the margin to the best other label, the weight of each template in this
+        margin, the rows of attributes of the places, and the numbers; the last four are None if no other
+        label was possible.
+        """
+        cdef Py_ssize_t j, t, c, n = heads.shape[0]
+        cdef int32_t d, best, other, row
+        cdef Work work
+        work.room, work.width = NULL, 0
+        room = np.zeros(self.stride, np.float32)
+        cdef float[::1] scores = room
+        work.scores = &scores[0]
+        found = [None] * n
+        try:
+            self.prepare(&work, &heads[0], n)
+            for j in range(1, n + 1):
+                d = work.queue[j]
+                self.look(&work, d, &attributes[0, 0], attributes.shape[1], 0, <int32_t>n)
+                self.score(&work)
+                best = other = -1
+                for t in range(self.n_labels):
+                    if not self.fits(t, work.head[d]):
+                        continue
+                    if best < 0 or scores[t] > scores[best]:
+                        best, other = <int32_t>t, best
+                    elif other < 0 or scores[t] > scores[other]:
+                        other = <int32_t>t
+                work.label[d] = best
+                weights = np.zeros(self.n_templates, np.float32)
+                for t in range(self.n_templates):
+                    row = self.find(work.tags[t])
+                    if row >= 0 and other >= 0:
+                        weights[t] = self.weights[row * self.stride + best]
+                        weights[t] -= self.weights[row * self.stride + other]
+                places = [work.row[c] // attributes.shape[1] for c in range(PLACES)]
+                reasons = (scores[best] - scores[other] if other >= 0 else 0.0, weights, places,
+                           [int(work.facts[c]) for c in range(FACTS)])
+                found[d - 1] = best, (None if other < 0 else reasons)
+            return found
+        finally:
+            free(work.room)

@@ -18,7 +18,9 @@ import numpy as np
 from structsvm.files import check_budget, consistent, padding, save_model
 from structsvm.files.codec import Array, Field, Kind, Table, items, mapped, text
 from structsvm.validation import MOST, check_number
+from taggers.dependencies.explanation import explain_trees
 from taggers.dependencies.parser import DependencyParser, dense_bytes
+from taggers.explanation import explain
 from taggers.features._lexicon import hash_string
 from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
@@ -150,6 +152,27 @@ class Pipeline:
         words = [dict(zip(found, row, strict=True)) for row in flat]
         ptr = columns.sentence_ptr.tolist()
         return [words[start:end] for start, end in pairwise(ptr)]
+
+    def explain(self, words: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+        """Return for each layer but the splitter why each word of a sentence gets its label, see
+        `taggers.explanation.explain`; for trees see `taggers.dependencies.explanation.explain_trees`."""
+        if self.upos is None:
+            raise ValueError(
+                f"the model reads the columns {', '.join(self.inputs)}; only models with a "
+                "layer upos can explain words"
+            )
+        found = self.tag(Columns.from_sentences([list(words)]))
+        rows = {name: [one.names[k] for k in one.ids.tolist()] for name, one in found.items()}
+        layers = {"upos": explain(self.upos, list(words))}
+        if self.morph is not None:
+            layers["morph"] = explain(self.morph, [*zip(words, rows["upos"], strict=True)])
+        if self.lemmatizer is not None:
+            nothing = ["_"] * len(words)
+            inputs = words, rows["upos"], rows.get("feats") or rows.get("xpos") or nothing
+            layers["lemma"] = explain(self.lemmatizer.model, [*zip(*inputs, strict=True)])
+        if self.parser is not None:
+            layers["parse"] = explain_trees(self.parser, list(words), found)
+        return layers
 
     def compact(self, prune: float | None = None, dtype: str = "float32") -> Pipeline:
         """This pipeline without small weights, see `TaggerModel.save`."""

@@ -16,6 +16,7 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import registry
 
 from structsvm.integrations.spacy import EstimatorPipe, factory
+from taggers.dependencies.explanation import explain_trees
 from taggers.dependencies.parser import EXPLORED, DependencyParser, Learner, Values, attributes
 from taggers.pipeline import Pipeline, open_model
 from taggers.pipeline.layers import TREE_COLUMNS
@@ -189,6 +190,29 @@ class StructSVMParser(EstimatorPipe):
         for at in np.flatnonzero(space).tolist():
             found[at] = 0 if at in first else -1, -1
         return [found[start:end] for start, end in pairwise(bounds)]
+
+    def explain(self, doc: Doc) -> list[dict[str, Any]]:
+        """Return why each word of a doc gets its head and its label, see `explain_trees`.
+
+        The doc does not change. `token` and `head` are its tokens; the head of a root is the root itself.
+        """
+        self.require_model()
+        parser, values = self.model.model_, _values([doc])
+        words, ptr, _ = _words([doc])
+        found: list[dict[str, Any]] = []
+        for first, end in pairwise(ptr.tolist()):
+            tokens = [doc[at] for at in words[first:end].tolist()]
+            own: dict[str, Values] = {
+                name: (values[name][0][words[first:end]], values[name][1])
+                for name in parser.reads if name in values
+            }  # fmt: skip
+            for token, row in zip(
+                tokens, explain_trees(parser, [one.text for one in tokens], own), strict=True
+            ):
+                head = tokens[row["head"] - 1] if row["head"] else token
+                deprel = SHOWN.get(row["deprel"], row["deprel"])
+                found.append(row | {"token": token, "head": head, "deprel": deprel})
+        return found
 
     def set_annotations(self, docs: Iterable[Doc], scores: list[np.ndarray]) -> None:
         names = [*(SHOWN.get(name, name) for name in self.model.model_.labels), OTHER]
