@@ -219,7 +219,8 @@ class TrainOptions:
     dev: str = option(
         help="Held-out file: keep the model of the best epoch. For labels of phrases, also find a bias of O. "
         "For ner, also train with greedy inference and IOB2; this stops after a pass that is not better than "
-        "the defaults by more than one standard error. The same holds for a smaller C, if labels look wrong.",
+        "the defaults by more than one standard error. The same holds for a smaller C, if labels look wrong, "
+        "and for doc_form and doc_label, if both files mark their documents.",
         default=None, flag="--dev",
     )  # fmt: skip
     resume: str = option(

@@ -30,7 +30,9 @@ from structsvm.training import Pass
 from structsvm.validation import MOST, check_count, check_positive
 from taggers import metrics
 from taggers.conlleval import Counts
+from taggers.features.documents import document_starts
 from taggers.features.extract import cut, has_ready_features
+from taggers.formats._columns import Columns
 from taggers.labels.label_encoding import GoldLabels, detect_scheme
 from taggers.labels.schemes import OUTSIDE
 from taggers.model import TaggerModel
@@ -56,6 +58,7 @@ TUNING = 0.6  # the share of the time for the rounds; the rest is for training t
 # get another type, it finds 0.9% to 9% wrong ones, at least 3.5 times as many as it misses. With more than a
 # quarter, the features do not suffice.
 NOISY, MORE, LEAST, TOO_MANY = 0.01, 3.0, 30, 0.25
+DOCUMENT = "doc_form[-1..1], doc_label[0]"  # the attributes of a rival, if files mark documents
 MILDER = 0.4  # times the default of C
 
 Values = dict[str, Any]
@@ -99,6 +102,16 @@ def tune(tagger: SequenceTagger, X: Any, y: Any, **search: Any) -> Tuning:
     return replace(tuning, tagger=tuning.tagger.fit(X, y, **held_out))
 
 
+def document_rival(tagger: SequenceTagger, source: Source[Any, Any], X_dev: Any) -> Values:
+    """A template with attributes of the document, for names in files that mark their documents; or none."""
+    if tagger.TASK != "ner" or tagger.template is not None or source.kind != "memory":
+        return {}
+    for X in (source.X, X_dev):
+        if not isinstance(X, Columns) or X.format.ready or document_starts(X) is None:
+            return {}
+    return {"template": f"{tagger.TASK} + {DOCUMENT}"}
+
+
 def rival_settings(tagger: SequenceTagger) -> Values:
     """The rival settings of a task; none if you set one of these options, the order or the algorithm."""
     rival = RIVALS.get(tagger.TASK, {})
@@ -118,10 +131,13 @@ def fit_rivals(
     """Train a tagger and, if there are rivals, others with their settings; return the best one.
 
     With held-out data, `rival_settings` are a rival. If the labels look wrong (see `NOISY`), a smaller C is a
-    rival, unless C was set. Without held-out data, it replaces the tagger.
+    rival, unless C was set. Without held-out data, it replaces the tagger. The last rival is the best one of
+    these with the attributes of `document_rival`, unless its training state is to be kept, as such a model
+    cannot be trained further.
 
     A rival must be better by more than one standard error; its training stops after a pass that is not.
-    All have the same features. With `bias`, the result gets the bias of O of `cautious_bias`.
+    All have the same features; the last one has more. With `bias`, the result gets the bias of O of
+    `cautious_bias`.
 
     A callback with a method `compared` receives the settings and the score of each tagger; `saved` receives
     the score with the bias. keep_state: keep the training state and the curve of the best one while another
@@ -130,7 +146,8 @@ def fit_rivals(
     held_out = None if X_dev is None else tagger.held_out(X_dev, y_dev)
     rival = {} if held_out is None else rival_settings(tagger)
     watched = source if isinstance(source, MemorySource) and milder_C(tagger) else None
-    source.reuse = bool(rival) or watched is not None
+    marked = {} if held_out is None or keep_state else document_rival(tagger, source, held_out.X)
+    source.reuse = bool(rival or marked) or watched is not None
     if held_out is None:
         tagger.fit_source(source)
     else:
@@ -150,11 +167,16 @@ def fit_rivals(
             tagger = _changed(tagger, rivals[0]).fit_source(source)
             warnings.warn(told, stacklevel=2)
         return tagger
+    rivals += [marked] * bool(marked and source.space)
     names = dict.fromkeys(name for one in rivals for name in one)
     best: tuple[SequenceTagger, Counter, np.ndarray] | None = None
-    for number, one in enumerate([tagger, *(_changed(tagger, values) for values in rivals)]):
+    for number, values in enumerate([{}, *rivals]):
+        one = tagger
         if best is not None:
             source.reuse = number < len(rivals)
+            one = _changed(best[0] if values is marked else tagger, values)
+            if values is marked and source.space is not None:
+                source.space = source.space.with_patterns(DOCUMENT)
             one.fit_scored(source, held_out, partial(_is_behind, held_out, best[2]))
         settings = one.settings()
         shown = ", ".join(f"C={settings[name]:g}" if name == "C" else settings[name] for name in names)

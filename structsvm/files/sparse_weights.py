@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -129,6 +129,15 @@ class SparseRows:
             end += len(block)
         cells = np.concatenate(parts)
         return cls(np.cumsum(ptr, dtype=np.uint32), cells, n_labels).checked()
+
+    @classmethod
+    def mean(cls, parts: Sequence[SparseRows]) -> SparseRows:
+        """The mean of the weights of several models, which have the same rows and labels."""
+        n_rows, n_labels = len(parts[0]), parts[0].n_labels
+        step = max(BLOCK // max(n_labels, 1), 1)
+        starts = range(0, n_rows, step)
+        blocks = (np.mean([part[start : start + step] for part in parts], axis=0) for start in starts)
+        return cls.from_blocks(blocks, n_rows, n_labels)
 
     def on_disk(self) -> SparseRows:
         """The same rows in temporary files, see `structsvm.files.atomic.on_disk`."""

@@ -217,12 +217,16 @@ def joined(parts: Sequence[Sequences]) -> Sequences:
     if len(parts) == 1:
         return parts[0]
     token_ptr = np.sum([part.token_ptr for part in parts], axis=0)
-    rows, values = np.empty(token_ptr[-1], np.int32), np.empty(token_ptr[-1], np.float32)
+    rows, values = np.empty(token_ptr[-1], np.int32), None
+    if any(part.values is not None for part in parts):
+        values = np.empty(token_ptr[-1], np.float32)
     place = token_ptr[:-1].copy()  # of the next feature of each token
     for part in parts:
         sizes = np.diff(part.token_ptr)
         at = np.repeat(place - part.token_ptr[:-1], sizes) + np.arange(len(part.rows))
-        rows[at], values[at] = part.rows, _values(part)
+        rows[at] = part.rows
+        if values is not None:
+            values[at] = _values(part)
         place += sizes
     return replace(parts[0], rows=rows, token_ptr=token_ptr, values=values)
 

@@ -128,6 +128,12 @@ class FeatureSpace:
         if self.needs_first_round and self.first_round is None:
             raise ValueError("a model with doc_label in its template needs a first round; train it with fit")
 
+    def with_patterns(self, text: str) -> FeatureSpace:
+        """This space with more patterns in its template; it has not learned their features."""
+        assert self.template is not None
+        more = (*self.template.patterns, *parse_template(text).patterns)
+        return replace(self, template=replace(self.template, patterns=more))
+
     # -- what it knows --------------------------------------------------------------------------
 
     def with_words(self, words: KeyTable) -> FeatureSpace:
@@ -212,6 +218,21 @@ class FeatureSpace:
             self._bigram_rows = None
             features = replace(features, bigrams=Bigrams(ids, self.bigram_rows(labels)))
         return features
+
+    def add_document(self, X: Any, features: Sequences, first: np.ndarray, cutoff: int | None) -> Sequences:
+        """Add the features that depend on the document to the others, which the space knows; it learns them.
+
+        first, cutoff: as for `learn`.
+        """
+        assert self.template is not None
+        columns = self._columns(X)
+        extra = replace(self, template=self.template.of_document())
+        assert extra.extractor is not None
+        table, document = KeyTable(), document_keys(extra.document_values(columns, first))
+        added = encode(columns, extra.extractor, table, grow=True, document=document)
+        (added,), table = cut([added], table, cutoff or 1)
+        rows = self.table.rows(table.keys, grow=True)
+        return joined([features, replace(added, rows=rows[added.rows])])
 
     def _ready(self, X: Any, *, grow: bool = False) -> Sequences:
         """Features that need no template."""

@@ -53,6 +53,11 @@ class Pattern:
     back: int = field(default=0, repr=False)
     real: bool = field(default=False, repr=False)
 
+    @property
+    def of_document(self) -> bool:
+        """Whether it depends on the other sentences of the document."""
+        return any(cell.attribute in DOCUMENT for cell in self.cells)
+
     def name(self, values: list[str], before: str = "") -> str:
         """The name of the feature with these values; before: the label that it is joined with."""
         if "%" not in self.text:
@@ -119,9 +124,12 @@ class Template:
         return any(cell.attribute == DOCUMENT[1] for cell in self.cells)
 
     def of_first_round(self) -> Template:
-        """The template without patterns that use the labels of a first round."""
-        used = tuple(p for p in self.patterns if all(cell.attribute != DOCUMENT[1] for cell in p.cells))
-        return replace(self, patterns=used)
+        """The template without patterns that depend on the document."""
+        return replace(self, patterns=tuple(p for p in self.patterns if not p.of_document))
+
+    def of_document(self) -> Template:
+        """The patterns that depend on the document."""
+        return Template(tuple(p for p in self.patterns if p.of_document))
 
     @cached_property
     def needs_word_classes(self) -> bool:

@@ -24,7 +24,7 @@ from taggers.metrics import counts_of_ids
 from taggers.model import TaggerModel
 from taggers.online import Fitted, Online
 from taggers.options import PHRASE_TASKS
-from taggers.rounds import first_round
+from taggers.rounds import learn_rounds
 from taggers.sources.base import Facts, Settings, Source
 from taggers.token_lists import fields_of, file_columns, is_token_list, labels_in, names_fields, words
 from taggers.trainer import Curve, Dataset, encoded, figures_of, new_optimizer, warn_of_memory
@@ -116,6 +116,8 @@ class MemorySource(Source[Dataset, Optimizer]):
                 self.space, self._features = model.space, replace(features, rows=on_disk(features.rows))
         else:
             features = self._features
+            if model.space.needs_first_round:
+                features = self._learned(model, labels, settings, features)
             if not self.reuse:
                 self._features = self.space = None
         model.candidates = seen_labels(model, self.X, labels)
@@ -136,15 +138,19 @@ class MemorySource(Source[Dataset, Optimizer]):
         known = int(counts_of_ids(self.gold.renamed(plain), ids, names, phrases=True)[:, 2].sum())
         return found - correct, n_gold - known, n_gold
 
-    def _learned(self, model: TaggerModel, labels: SequenceLabels, settings: Settings) -> Sequences:
-        """The features of the sentences, which the model learns."""
+    def _learned(
+        self, model: TaggerModel, labels: SequenceLabels, settings: Settings, known: Sequences | None = None
+    ) -> Sequences:
+        """The features of the sentences, which the model learns.
+
+        known: those that do not depend on the document, if the model knows them already.
+        """
         first = None
         if model.space.needs_first_round:
-            model.space.first_round, first = first_round(self.X, labels, model, settings, self.sample_weight)
-        features = model.space.learn(
-            self.X, labels, model.labels, cutoff=settings["cutoff"], first=first,
-            jobs=n_threads(settings["jobs"]),
-        )  # fmt: skip
+            features, first = learn_rounds(self.X, labels, model, settings, self.sample_weight, known)
+        else:
+            jobs = n_threads(settings["jobs"])
+            features = model.space.learn(self.X, labels, model.labels, cutoff=settings["cutoff"], jobs=jobs)
         if model.space.extractor is not None:
             model.space = model.space.with_words(add_words(KeyTable(), as_columns(self.X)))
         if settings["keep_names"]:

@@ -76,3 +76,10 @@ def test_shared_rows_take_no_more_memory_than_a_file_is_charged_for():
     assert 16 * 200 * 5_000 < peak < shared_bytes(arrays)
     assert shared_bytes({f"a-{name}": array for name, array in arrays.items()}, "a-") == shared_bytes(arrays)
     assert shared_bytes(DISTINCT) == 0
+
+
+def test_the_mean_of_models_is_that_of_their_arrays(monkeypatch):
+    monkeypatch.setattr("structsvm.files.sparse_weights.BLOCK", 64)  # several blocks
+    parts = [repeated(50, 7, seed=seed) for seed in range(3)]
+    expected = np.mean([part[:] for part in parts], axis=0)
+    assert (SparseRows.mean(parts)[:] == expected).all()

@@ -12,11 +12,16 @@ from hypothesis import strategies as st
 from structsvm.files import budget
 from structsvm.files.errors import DataError
 from structsvm.files.persist import ModelFileError, load_model, save_model
-from taggers import NerTagger, SequenceTagger
+from taggers import NerTagger, SequenceTagger, rounds
 from taggers.features.documents import document_numbers, other_labels, written_forms
+from taggers.features.extract import Extractor
 from taggers.features.feature_names import feature_names
 from taggers.features.template import parse_template
 from taggers.formats._columns import Columns
+from taggers.model import TaggerModel
+from taggers.rounds import learn_rounds
+from taggers.sources.memory import MemorySource
+from taggers.trainer import encoded
 from tests.taggers.command_line import refused, run
 
 WORDS = ("rome", "Rome", "ROME", "é", "É", ".")
@@ -108,6 +113,83 @@ def test_the_second_round_uses_the_first_after_save_and_load(tmp_path):
     small = tmp_path / "small"
     trained.save(small, dtype="int8")
     assert NerTagger.load(small).predict(X) == Y
+
+
+def test_each_document_is_labelled_by_a_model_that_has_not_seen_it(monkeypatch):
+    seen, labelled = [], []
+    train, tag = rounds._trained, TaggerModel.tag
+    words = np.array([f"word{k}" for k in range(12)])  # one document each
+
+    def sentences_of(model, features):
+        keys = Extractor(parse_template("w[0]")).keys(Columns.from_sentences([[w] for w in words]))[:, 0]
+        return {words[k] for k in np.flatnonzero(np.isin(model.space.table.rows(keys), features.rows))}
+
+    def training(model, X, *args):
+        seen.append(sentences_of(model, X))
+        monkeypatch.setattr(TaggerModel, "tag", tagging)
+        return train(model, X, *args)
+
+    def tagging(model, X, **options):
+        labelled.append(sentences_of(model, X))
+        return tag(model, X, **options)
+
+    monkeypatch.setattr(rounds, "_trained", training)
+    X, y = [[word] for word in words], [["A"] if k % 2 else ["B"] for k in range(12)]
+    SequenceTagger(template="w[0], doc_label[0]", documents=1).fit(X, y)
+    assert len(seen) == rounds.FOLDS
+    assert set().union(*labelled) == set(words)
+    assert sum(map(len, labelled)) == len(words)
+    for known, new in zip(seen, labelled, strict=True):
+        assert known == set(words) - new
+
+
+def keys_by_token(model, features):
+    """The keys of each token's features."""
+    return np.split(model.space.table.keys[features.rows], features.token_ptr[1:-1])
+
+
+@pytest.mark.parametrize("cutoff", [1, 3])
+def test_the_features_are_those_of_a_single_extraction(cutoff):
+    template = "w[-1..1], y[-1]|w[0], doc_form[0], doc_label[0], w[0]|doc_label[0]"
+    tagger = SequenceTagger(template=template, documents=8, cutoff=cutoff)
+    source, settings = MemorySource(X * 3, Y * 3), tagger.settings()
+    facts = source.survey("label")
+    model, whole = (tagger._new_model(source.X, facts.width, facts.triples, settings) for _ in range(2))
+    labels, model.labels = encoded(source.gold, model)
+    features, first = learn_rounds(source.X, labels, model, settings)
+    whole.labels, whole.space.first_round = model.labels, model.space.first_round
+    other = whole.space.learn(source.X, labels, model.labels, cutoff=cutoff, first=first)
+    assert set(model.space.table.keys.tolist()) == set(whole.space.table.keys.tolist())
+    for one, two in zip(keys_by_token(model, features), keys_by_token(whole, other), strict=True):
+        assert sorted(one) == sorted(two)
+    assert features.values is None
+
+
+def marked(mark):
+    """Documents in which "Ada" at the beginning is a name, or not, if it is one elsewhere too."""
+    names = [["He", "met", "WORD"], ["O", "O", "B-PER"], ["WORD", "left"], ["B-PER", "O"]]
+    others = [["the", "WORD", "grew"], ["O", "O", "O"], ["WORD", "left"], ["O", "O"]]
+    text = ""
+    for number in range(40):
+        word = f"Ab{'cdfgh'[number % 5]}"
+        text += mark
+        for words, labels in zip(*[iter(names if number % 2 else others)] * 2, strict=True):
+            for token, label in zip(words, labels, strict=True):
+                used = word if "left" in words or number % 2 else word.lower()
+                text += f"{token.replace('WORD', used)} {label}\n"
+            text += "\n"
+    return text
+
+
+def test_dev_adds_the_document_where_files_mark_documents_and_it_helps(tmp_path):
+    for name, mark in (("marked", "-DOCSTART- O\n\n"), ("plain", "")):
+        (tmp_path / name).write_text(marked(mark))
+        train = ["train", "ner", name, "--dev", name, "-o", f"{name}.ssvm"]
+        shown = run(*train, cwd=tmp_path).stderr.decode()
+        used = NerTagger.load(tmp_path / f"{name}.ssvm").model_.space.needs_first_round
+        assert used == ("ner + doc_form[-1..1], doc_label[0]" in shown) == (name == "marked")
+    train = ["train", "ner", "marked", "--dev", "marked", "--keep-state", "-o", "kept"]
+    assert "doc_form" not in run(*train, cwd=tmp_path).stderr.decode()  # it could not be resumed
 
 
 def test_a_document_does_not_depend_on_the_number_of_jobs():
