@@ -2,7 +2,8 @@
 
 The states are the labels. Each source j answers token t with a symbol that it draws with the probability
 E_j[c, y, symbol], where y is the true label and c says whether its previous answer was part of a phrase: a
-source that overlooks a phrase overlooks all its tokens. Sources are independent given y; labels follow each
+source that overlooks a phrase overlooks all its tokens. O right before a phrase is a state of its own,
+because there sources begin phrases too early. Sources are independent given y; labels follow each
 other with the probabilities T. Expectation maximization estimates T and E with Dirichlet priors. This is
 empirical Bayes: each step takes the prior of a source from the answers of the average source, so a source
 with few answers is judged like the others, but no fixed objective is maximized. A set is a constraint: it
@@ -23,7 +24,7 @@ from taggers.labels.label_encoding import choices
 from taggers.labels.schemes import OUTSIDE, has, split
 
 LEAK = 0.02
-STEPS = 30  # at most, of expectation maximization
+STEPS = 5  # of expectation maximization; more steps fit the ends of phrases to errors that sources share
 TOLERANCE = 1e-4  # a step that gains less than this per token is the last one
 CORRECT = 0.8  # of the answers of a source, before anything is known
 CELLS = 2**22  # of a table of sentences x labels x labels, at most
@@ -109,8 +110,8 @@ def aggregate(
     given = [[one for label in row or () if label is not None for one in choices(label, ())] for row in known]
     if phrases and not has("IOB2", chain(*given)):
         raise ValueError("gold has labels that are not in IOB2, such as B-PER, I-PER and O; convert them")
-    names = label_names(dict(enumerate([*votes.values(), given])), phrases=phrases)
-    number = {name: k for k, name in enumerate(names)}
+    labels = label_names(dict(enumerate([*votes.values(), given])), phrases=phrases)
+    names = [*labels, OUTSIDE] if phrases else labels  # the label of each state
     pointers = np.cumsum([0, *map(len, some)], dtype=np.int64)
     n, K = int(pointers[-1]), len(names)
     log_fixed = np.zeros((n, K))
@@ -118,11 +119,7 @@ def aggregate(
     sources = []
     for name, rows in votes.items():
         sources += _answers(name, rows, names, log_fixed, answered, phrases=phrases)
-    legal = np.ones((K + 1, K))  # the last row: at the beginning of a sentence
-    if phrases:
-        for k, name in enumerate(names):
-            if name.startswith("I-"):
-                legal[:, k] = [one[1:] == name[1:] and one != OUTSIDE for one in names] + [False]
+    legal = _legal(names, phrases=phrases)
     # Sources cannot tell labels that only gold has from O, so only tokens with gold labels have them.
     barred = np.tile(~np.isin(names, label_names(votes, phrases=phrases)), (n, 1))
     for row, start, like in zip(known, pointers[:-1].tolist(), some, strict=True):
@@ -132,7 +129,7 @@ def aggregate(
         for at, label in enumerate(row or (), start):
             if label is not None:
                 barred[at] = True
-                barred[at, [number[one] for one in choices(label, ())]] = False
+                barred[at, np.isin(names, choices(label, ()))] = False
                 answered[at] = True
             reached = reached * ~barred[at]
             if not reached.any():
@@ -165,11 +162,31 @@ def aggregate(
     if not np.isfinite(posterior).all():
         raise ValueError("no sequence of labels agrees with the answers and the gold labels")
     path = chains.best(log_b, transitions)
-    expected = {name: np.zeros((K, K + 1)) for name in votes}
+    if phrases:  # both states of O are one label
+        posterior[:, 0] += posterior[:, -1]
+        posterior, path = posterior[:, :-1], np.where(path == K - 1, 0, path)
+    expected = {name: np.zeros((len(labels), len(labels) + 1)) for name in votes}
     for one in sources:
-        places = [K if symbol is None else number[symbol] for symbol in one.symbols]
+        places = [len(labels) if symbol is None else labels.index(symbol) for symbol in one.symbols]
         expected[one.name][:, places] += one.expected(posterior)
-    return Consensus(names, posterior, path, answered, expected, pointers)
+    return Consensus(labels, posterior, path, answered, expected, pointers)
+
+
+def _legal(names: Sequence[str], *, phrases: bool) -> np.ndarray:
+    """Which state may follow which; the last row: which may come first.
+
+    The first state of phrases is O, and the last one is O right before a phrase.
+    """
+    K = len(names)
+    legal = np.ones((K + 1, K))
+    if phrases:
+        for k, name in enumerate(names):
+            if name.startswith("I-"):
+                legal[:, k] = [one[1:] == name[1:] and one != OUTSIDE for one in names] + [False]
+        begins = [name.startswith("B-") for name in names]
+        legal[0, begins] = 0
+        legal[K - 1] = begins
+    return legal
 
 
 def _answers(
@@ -249,7 +266,7 @@ class _Answers:
 
     def expected(self, posterior: np.ndarray) -> np.ndarray:
         """How often each label got each answer: names x symbols."""
-        counts = np.zeros((len(self.symbols), len(self.names)))
+        counts = np.zeros((len(self.symbols), posterior.shape[1]))
         used = self.counts > 0
         counts[used] = np.add.reduceat(posterior[self.at], self.starts[used], axis=0)
         return counts.T
@@ -273,7 +290,8 @@ class _Answers:
 def _pooled(sources: Sequence[_Answers], posterior: np.ndarray, names: Sequence[str]) -> np.ndarray:
     """The answers of the average source that labels every token: contexts x names x names."""
     K = len(names)
-    total = np.tile(CORRECT * np.eye(K) + (1 - CORRECT) / K, (2, 1, 1))
+    right = np.eye(K)[[names.index(name) for name in names]]
+    total = np.tile(CORRECT * right + (1 - CORRECT) / K, (2, 1, 1))
     for one in sources:
         if not one.silent:
             places = [names.index(str(symbol)) for symbol in one.symbols]
