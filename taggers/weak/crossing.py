@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -107,6 +108,17 @@ def _folds_of(groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
     fold = np.empty(len(names), np.int64)
     fold[np.random.default_rng(seed).permutation(len(names))] = np.arange(len(names)) % folds
     return fold[number]
+
+
+def occurrences(X: Sequence[Sequence[str]], texts: Collection[str]) -> Counter[str]:
+    """How often each text, words joined by spaces, occurs in sentences."""
+    counts = Counter(dict.fromkeys(texts, 0))
+    for size in {text.count(" ") + 1 for text in texts}:
+        for words in X:
+            for text in map(" ".join, zip(*(words[k:] for k in range(size)), strict=False)):
+                if text in counts:
+                    counts[text] += 1
+    return counts
 
 
 def cross_predict(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from taggers.options import PHRASE_TASKS
 from taggers.tagger import TASKS, SequenceTagger
 from taggers.weak.aggregate import Consensus, aggregate
 from taggers.weak.agreement import warn_of_contradictions
-from taggers.weak.crossing import Crossed, cross_words
+from taggers.weak.crossing import Crossed, cross_words, occurrences
 from taggers.weak.sources import Sentences, Source, Votes, checked, collect, function
 
 SHARE = 0.1  # of the probability of the best label: labels below it are ruled out
@@ -39,7 +40,7 @@ class Distilled:
     reliabilities; None if no source labels every token, because then they cannot be known. missing: after
     each round, the estimated share of names among the tokens that no source labels. names: the estimated
     share of names among phrases of unknown type. contradicted: the share of the names in lists that models
-    contradict. gold: the gold labels.
+    or the rest of the text contradict. gold: the gold labels.
     """
 
     tagger: SequenceTagger
@@ -68,7 +69,7 @@ class Distilled:
         if self.names is not None:
             lines.append(f"names among the phrases of unknown type: {self.names:.1%} (estimated)")
         if self.contradicted is not None:
-            lines.append(f"names that models contradict: {self.contradicted:.1%}, left open")
+            lines.append(f"names that models or other places contradict: {self.contradicted:.1%}, left open")
         return lines
 
 
@@ -88,7 +89,8 @@ def distil(
     1. Each source labels the sentences. 2. If some sources label every token, a hidden Markov model estimates
     how reliable each source is; tokens about which it is unsure keep a set of labels. 3. Lists of names are
     incomplete: models that have not seen a word estimate whether it is a name that the lists lack. Such
-    tokens stay open; the others become O. Names of the lists that these models contradict become open, too.
+    tokens stay open; the others become O. Names of the lists that these models contradict become open, too,
+    and names whose words the lists leave out in most other places.
     4. The tagger learns from labels, sets and open tokens.
 
     Parameters
@@ -167,19 +169,20 @@ def complete(
     """Label what lists of names lack: O, or open if it may be a name; and decide what phrases are.
 
     phrases: whether lists are the only sources. Then sets that contain O are phrases of unknown type, and
-    names that models contradict become open; otherwise a consensus has decided on both.
+    names that models or the rest of the text contradict become open; otherwise a consensus has decided.
 
     Returns the labels, the estimated share of names among unlabelled tokens after each round, the share of
     phrases of unknown type that are names, None without such phrases, and the share of contradicted names.
     """
     units = Units(X, labels, phrases=phrases)
+    stray = units.stray(X) if phrases else np.zeros(len(units.kind), bool)
     shares: list[float] = []
     current = units.labelled()
     for turn in range(ROUNDS):
         crossed = cross_words(tagger, X, current, folds=FOLDS, seed=seed + turn)
         name, share = units.judge(crossed)
         shares.append(share)
-        wrong = units.contradicted(crossed) if phrases else np.zeros(len(units.kind), bool)
+        wrong = units.contradicted(crossed) | stray if phrases else stray
         current = units.labelled(name, units.best_types(crossed), shares[-1], wrong)
         if callback is not None:
             callback("round", turn + 1)
@@ -283,6 +286,23 @@ class Units:
         likely = np.where(p >= usual, p, 0)
         wrong: np.ndarray = (own > 0) & likely.any(axis=1) & (likely.argmax(axis=1) != own)
         return wrong
+
+    def stray(self, X: Sentences) -> np.ndarray:
+        """Which names have words that get this type in less than half of the places where they occur.
+
+        A source that takes the first word of a sentence for a name labels few of all its occurrences.
+        """
+        lower = [[word.lower() for word in words] for words in X]
+        flat, labels = list(chain(*lower)), list(chain(*self.labels))
+        own = {
+            k: (" ".join(flat[self.start[k] : self.stop[k]]), split(labels[self.start[k]])[1])
+            for k in np.flatnonzero(self.kind == self.NAME).tolist()
+        }
+        labelled = Counter(own.values())
+        total = occurrences(lower, {text for text, _ in labelled})
+        found = np.zeros(len(self.kind), bool)
+        found[[k for k, one in own.items() if 2 * labelled[one] < total[one[0]]]] = True
+        return found
 
     def labelled(
         self,

@@ -17,7 +17,7 @@ from taggers.labels import schemes
 from taggers.labels.label_encoding import GoldLabels, detect_scheme
 from taggers.sources.memory import as_labelled
 from taggers.tagger import TASKS, SequenceTagger
-from taggers.weak.crossing import Crossed, cross_predict
+from taggers.weak.crossing import Crossed, cross_predict, occurrences
 
 FOLDS = 10
 # Cheaper than the defaults: ten models must be trained, and rankings hardly change.
@@ -252,14 +252,8 @@ class Evidence:
         for sentence, labels in zip(words, given, strict=True):
             for name, start, stop in self._units(labels):
                 self.counts[" ".join(sentence[start:stop])][name] += 1
-        self.occurrences = Counter(
-            {self._text(one, unit): 0 for one in found for unit in self._both(one)[0] + self._both(one)[1]}
-        )
-        for size in {text.count(" ") + 1 for text in self.occurrences}:
-            for sentence in words:
-                for text in map(" ".join, zip(*(sentence[k:] for k in range(size)), strict=False)):
-                    if text in self.occurrences:
-                        self.occurrences[text] += 1
+        texts = {self._text(one, unit) for one in found for units in self._both(one) for unit in units}
+        self.occurrences = occurrences(words, texts)
 
     def _units(self, labels: Sequence[Any]) -> list[schemes.Span]:
         if self.scheme == "none":

@@ -75,6 +75,21 @@ def test_names_of_the_wrong_list_are_left_open():
     assert share(done.tagger.predict([X[k] for k in places]), [y[k] for k in places]) == 1
 
 
+def test_names_that_most_other_places_contradict_are_left_open():
+    X, y = corpus()
+    X = [[*words, "the", "The", word, "the"] for words, word in zip(X, reversed(WORDS * 9), strict=False)]
+    right = dict(zip(chain(*X), chain(*([*row, *"OOOO"] for row in y)), strict=False))
+
+    def careless(words):
+        return ["B-PER" if word == "The" else None if right[word] == "O" else right[word] for word in words]
+
+    done = distil(X, [careless], tagger=NerTagger(epochs=1))
+    for words, row in zip(X, done.labels, strict=True):
+        assert row[8] is None or row[8] == "O"
+        assert row[3] == right[words[3]]  # names that are always labelled stay
+    assert done.contradicted > 0.4
+
+
 def test_phrases_of_unknown_type_get_types_or_o():
     X, y = corpus()
     lists = {"LOC": PLACES[::2], "PER": PEOPLE[::2]}
@@ -117,8 +132,9 @@ def test_a_crowd_is_weighed():
 
 
 def test_doubts_of_a_crowd_stay_open_with_a_list():
-    X, y = corpus(100)
-    votes = [fixed(name, crowd(y, 0.6, k)) for k, name in enumerate("ab")]
+    rng, X = random.Random(0), [[word] for word in PLACES + WORDS] * 3
+    right = ["B-LOC" if words[0] in PLACES or rng.random() < 0.3 else "O" for words in X]
+    votes = [fixed(name, [[one if rng.random() < 0.7 else "O"] for one in right]) for name in "abc"]
     done = distil(X, [gazetteer({"LOC": PLACES[:2]}), *votes])
     sets = done.consensus.sets(0.1)
     assert any(isinstance(one, frozenset) and "O" in one for row in sets for one in row)
