@@ -38,10 +38,10 @@ Propose = Callable[[Any, Any], Iterable[Any]]  # meanings for a sentence and its
 
 def is_possible(execute: Executor, meaning: MR, context: Any) -> bool:
     """Whether a meaning can be executed: a filter for `Ospas.parse(valid=...)`."""
-    return bool(_executed(execute, meaning, context))
+    return bool(executed(execute, meaning, context))
 
 
-def _executed(execute: Executor, meaning: MR, context: Any) -> list[Any]:
+def executed(execute: Executor, meaning: MR, context: Any) -> list[Any]:
     """The outcome, in a list that is empty if the meaning cannot be executed."""
     try:
         return [execute(meaning, context)]
@@ -67,7 +67,7 @@ def with_outcome(
     """Of the first `budget` meanings, those with an outcome."""
     found = []
     for meaning in map(as_mr, islice(meanings, budget)):
-        if any(_equal(one, outcome) for one in _executed(execute, meaning, context)):
+        if any(_equal(one, outcome) for one in executed(execute, meaning, context)):
             found.append(meaning)
     return list(dict.fromkeys(found))
 

@@ -1,8 +1,8 @@
 """Schemas of meaning representations: the relations, the number of their arguments and their types.
 
 A schema is given, or learned from MRs. Two slots have the same type if they share half of the constants of
-the smaller one (as all slots of players do) and the same relations may fill them. A type of numbers or
-times is open. A slot that always repeats an earlier one copies it, as in `defense(pink5, pink5)`.
+the smaller one (as all slots of players do) and the same relations may fill them. A type of numbers, times or
+quantities is open. A slot that always repeats an earlier one copies it, as in `defense(pink5, pink5)`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from semparse.entities import quantities
 from semparse.entities.dates import DATE
 from semparse.entities.numbers import NUMBER
 from semparse.entities.times import LONG_TIME, TIME
@@ -23,7 +24,7 @@ SHARED = 0.5  # of the constants of the smaller of two slots, for both to be of 
 VALUES = (NUMBER, LONG_TIME, TIME, DATE)
 KINDS = {NUMBER: "number", LONG_TIME: "time", TIME: "time", DATE: "date"}
 ENOUGH_TO_OPEN = 3  # different numbers or times, and not fewer than other constants: the type is open
-LONGEST_PATTERN = 200
+LONGEST_PATTERN = 300
 SEEN = Table(
     Field("fillers", mapped(items(names())), "the constants of each slot, by relation"),
     Field("inner", mapped(items(names())), "the relations of each slot, by relation"),
@@ -133,7 +134,7 @@ class Schema:
         names: dict[str, str] = {}
         for kind, symbols in self.types.items():
             plain = [symbol for symbol in sorted(symbols) if re.fullmatch(r"\w+", symbol)]
-            name = KINDS.get(str(self.open.get(kind))) or "_or_".join(plain[:2]) or kind
+            name = _kind(self.open.get(kind)) or "_or_".join(plain[:2]) or kind
             taken = sum(other.rstrip("0123456789") == name for other in names.values())
             names[kind] = f"{name}{taken + 1}" if taken else name
         if len(set(names.values())) < len(names):
@@ -324,13 +325,20 @@ class SchemaLearner:
         return tuple(sorted(found.items()))
 
 
+def _kind(pattern: bool | str | None) -> str | None:
+    """The name of a type with this pattern, if its constants are numbers, times or quantities."""
+    if not isinstance(pattern, str):
+        return None
+    return KINDS.get(pattern) or ("quantity" if pattern.startswith(NUMBER) else None)
+
+
 def _values(symbols: Collection[str]) -> str | None:
-    """The pattern of numbers or times, if enough of the symbols match it, and no fewer than do not."""
+    """The pattern of numbers, times or quantities, if enough symbols match it, and no fewer than do not."""
     for pattern in VALUES:
         n = sum(re.fullmatch(pattern, symbol) is not None for symbol in symbols)
         if n >= ENOUGH_TO_OPEN and 2 * n >= len(symbols):
             return pattern
-    return None
+    return quantities.open_pattern(symbols)
 
 
 def _merged(slots: Iterable[frozenset[str]]) -> dict[frozenset[str], frozenset[str]]:

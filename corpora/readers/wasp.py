@@ -7,7 +7,7 @@ import os
 import random
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from corpora.bags import Bag
 from corpora.registry import find
 from structsvm.files import DataError
 
-_NUMBER = "*t:Num"
+_CLANG_OPEN = {"*t:Num": r"[+-]?\d+(\.\d+)?", "*t:Unum": r"\d+", "*t:Ident": r"\w+"}
 _INTEGER = re.compile(r"^([+-]?\d+)\.0+$")
 _RULE = re.compile(r"^definerule\([^,()]+,[^,()]+,(.*)\)$", re.DOTALL)
 _LISP = re.compile(r'[(){}]|"[^"]*"|[^\s(){}"]+')
@@ -45,24 +45,38 @@ def load_geoquery(
 
 def geoquery_schema(directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """The grammar of FunQL as the JSON object of a schema: relations, what fills their slots, and names."""
-    path = find("geoquery", directory) / "mrl-grammar"
+    return _schema(find("geoquery", directory) / "mrl-grammar", _pattern, {"*t:Num": r"\d+"})
+
+
+def clang_schema(directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+    """The grammar of CLang as the JSON object of a schema; numbers and the names of regions are open."""
+    return _schema(find("clang", directory) / "mrl-grammar", _lisp_pattern, _CLANG_OPEN)
+
+
+def _schema(path: Path, pattern_of: Callable[[str], Any], open_types: dict[str, str]) -> dict[str, Any]:
+    """A grammar as a schema. open_types: regular expressions of its terminals."""
     rules: dict[str, list[Any]] = {}
     for number, line in enumerate(path.read_text(encoding="ascii").splitlines(), 1):
-        match = re.fullmatch(r"\*n:(\w+) -> \(\{ (.*) \}\)( zero-fertility)?", line.strip())
+        match = re.fullmatch(r"\*n:(\w+) -> \(\{ (.*) \}\)( zero-fertility| reorder-args \d)?", line.strip())
         if match is None:
             raise DataError("is not a rule; download the file again", str(path), number)
-        rules.setdefault(match[1], []).append(_pattern(match[2]))
+        if not match[2].startswith("*^"):  # a variable of WASP
+            rules.setdefault(match[1], []).append(pattern_of(match[2]))
     slots: dict[str, list[set[str]]] = {}
+    least: dict[str, int] = {}
     for patterns in rules.values():
         for pattern in patterns:
-            _add_slots(pattern, rules, slots)
-    relations = {rel: {"slots": [f"{rel} {k}" for k in range(len(its))]} for rel, its in slots.items()}
+            _add_slots(pattern, rules, slots, least)
+    relations = {
+        rel: {"slots": [f"{rel} {k}" for k in range(len(its))], "least": least[rel]}
+        for rel, its in slots.items()
+    }
     types = {f"{rel} {k}": names for rel, its in slots.items() for k, names in enumerate(its)}
-    numbers = {kind: r"\d+" for kind, names in types.items() if _NUMBER in names}
+    ends = {kind: sorted(names & open_types.keys()) for kind, names in types.items()}
     return {
         "relations": relations,
-        "types": {kind: sorted(names - {_NUMBER}) for kind, names in types.items()},
-        "open": numbers,
+        "types": {kind: sorted(names - open_types.keys()) for kind, names in types.items()},
+        "open": {kind: "|".join(open_types[end] for end in its) for kind, its in ends.items() if its},
     }
 
 
@@ -83,15 +97,39 @@ def _pattern(text: str) -> Any:
     return value(0)[0]
 
 
-def _add_slots(pattern: Any, rules: dict[str, list[Any]], slots: dict[str, list[set[str]]]) -> None:
+def _lisp_pattern(text: str) -> Any:
+    """The right side of a rule of CLang; as `_list` reads meanings."""
+    tokens = [token for token in text.split() if token != '"']
+
+    def value(at: int) -> tuple[Any, int]:
+        if tokens[at] not in "({":
+            return tokens[at], at + 1
+        closing = ")" if tokens[at] == "(" else "}"
+        at, items = at + 1, []
+        while tokens[at] != closing:
+            item, at = value(at)
+            items.append(item)
+        if closing == "}":
+            return ("set", items), at + 1
+        if isinstance(items[0], tuple) or items[0].startswith("*"):
+            return ("rule", items), at + 1
+        return (items[0], items[1:]), at + 1
+
+    return value(0)[0]
+
+
+def _add_slots(
+    pattern: Any, rules: dict[str, list[Any]], slots: dict[str, list[set[str]]], least: dict[str, int]
+) -> None:
     if isinstance(pattern, tuple):
         rel, args = pattern
         its = slots.setdefault(rel, [])
+        least[rel] = min(least.get(rel, len(args)), len(args))
         while len(its) < len(args):
             its.append(set())
-        for names, arg in zip(its, args, strict=True):
+        for names, arg in zip(its, args, strict=False):
             names |= _heads(arg, rules)
-            _add_slots(arg, rules, slots)
+            _add_slots(arg, rules, slots, least)
 
 
 def _heads(pattern: Any, rules: dict[str, list[Any]]) -> set[str]:
@@ -182,6 +220,6 @@ def _list(tokens: list[str], place: int) -> tuple[str, int]:
         raise DataError("a meaning of CLang ends too early; add the missing brackets")
     if token == "{":
         return f"set({','.join(items)})", place + 1
-    if not items or "(" in items[0]:
+    if not items or "(" in items[0] or items[0].startswith('"'):  # its condition may be a name
         return f"rule({','.join(items)})", place + 1
     return f"{items[0]}({','.join(items[1:])})", place + 1

@@ -1,8 +1,8 @@
 """Normalize words for the parser: join multiword names, numbers, times and dates, and correct misspelt words.
 
-A number, time or date is read from digits or words ("twenty seven", "half past six", "3 May 2026") if a type
-of the schema is open to it. A word that occurs at most once is read as a frequent word that differs in one
-letter, if there is one, unless it is the name of a constant.
+A number, time, date or quantity is read from digits or words ("twenty seven", "half past six", "3 May 2026",
+"five minutes") if a type of the schema is open to it. A word that occurs at most once is read as a frequent
+word that differs in one letter, if there is one, unless it is the name of a constant.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from semparse.entities import quantities
 from semparse.entities.dates import date
 from semparse.entities.numbers import number
 from semparse.entities.spelling import may_be_misspelt, one_edit, shortened, spellings
@@ -18,7 +19,7 @@ from semparse.entities.times import time
 from semparse.entities.tokens import original
 from semparse.schema import Schema
 
-NUMBER_FORM, TIME_FORM, DATE_FORM = "<number>", "<time>", "<date>"
+NUMBER_FORM, TIME_FORM, DATE_FORM, QUANTITY_FORM = "<number>", "<time>", "<date>", "<quantity>"
 OFTEN = 5  # times as often as a word that is read as this one
 REMEMBERED = 100_000  # words whose form is remembered
 
@@ -33,12 +34,14 @@ class Word(NamedTuple):
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The constants that a number, time or date spells."""
+        """The constants that a number, time, date or quantity spells."""
+        if self.form == QUANTITY_FORM:
+            return quantities.written(self.text)
         return (self.text, self.text.zfill(5)) if self.form in (NUMBER_FORM, TIME_FORM, DATE_FORM) else ()
 
     @property
     def exact(self) -> str:
-        """The form, or the number, time or date itself."""
+        """The form, or the number, time, date or quantity itself."""
         return self.text if self.values else self.form
 
 
@@ -64,6 +67,8 @@ class Words:
             self.readers.append((DATE_FORM, date))
         if any(p.fullmatch("07:30") for p in patterns):
             self.readers.append((TIME_FORM, time))
+        if any(map(quantities.is_open, patterns)):
+            self.readers.append((QUANTITY_FORM, quantities.quantity))
         if any(p.fullmatch("27") for p in patterns):
             self.readers.append((NUMBER_FORM, number))
         self.frequent: dict[str, set[str]] = {}
@@ -97,7 +102,7 @@ class Words:
             i = word.end
 
     def _value(self, x: list[str], i: int) -> Word | None:
-        """The date, time or number that begins at a word; "one" is more often a pronoun."""
+        """The date, time, quantity or number that begins at a word; "one" is more often a pronoun."""
         for form, reader in self.readers:
             end, value = reader(x, i)
             if value is not None and not (value == "1" and x[i] == "one"):

@@ -4,8 +4,9 @@ import random
 
 import pytest
 
-from semparse import Ospas
+from semparse import MR, Ospas
 from semparse.entities.dates import date
+from semparse.entities.quantities import quantity
 from semparse.entities.times import time
 from semparse.entities.tokens import original, read, tokenize
 from semparse.schema import Schema, SchemaError
@@ -192,3 +193,51 @@ def test_a_new_date_is_copied_as_a_value():
     parser = parser_for(data * 2)
     assert parsed(parser, "book the attic on 2027-01-30") == ("attic", "2027-01-30")
     assert parsed(parser, "is the hall free on the 30th of January 2027") == ("hall", "2027-01-30")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("wait 5 minutes", "5 minutes"),
+        ("wait five min", "5 minutes"),
+        ("warm it to 20°C", "20 celsius"),
+        ("warm it to 20 °C now", "20 celsius"),
+        ("warm it to twenty seven degrees celsius", "27 celsius"),
+        ("dim to 35% now", "35 percent"),
+        ("go 3km", "3 kilometres"),
+        ("go 3.5 km", "3.5 kilometres"),
+        ("in 90s", "90 seconds"),
+        ("1,200 kg", "1200 kilograms"),
+        ("espera 5 minutos", "5 minutes"),
+        ("in zehn apples", None),
+        ("the 5 s", None),
+        ("7-eleven", None),
+        ("20 people", None),
+    ],
+)
+def test_quantities_are_read_from_digits_and_words(text, found):
+    x = read(text)
+    assert next((value for i in range(len(x)) if (value := quantity(x, i)[1])), None) == found
+
+
+@pytest.mark.parametrize("style", ["{} minutes", "{}_min", "{}min"])
+def test_new_quantities_are_written_like_those_of_the_training_data(style):
+    texts = [f"wake me in {n} {unit}" for n in (3, 5, 8, 12, 40) for unit in ("minutes", "min")] * 2
+    meanings = [[f"timer('{style.format(n)}')"] for n in (3, 5, 8, 12, 40) for _ in range(2)] * 2
+    rest = [("call anna", ["call(anna)"]), ("call bob", ["call(bob)"])] * 5
+    parser = Ospas().fit([*texts, *(text for text, _ in rest)], [*meanings, *(bag for _, bag in rest)])
+    for text in ("wake me in 27 minutes", "wake me in twenty seven min"):
+        assert parser.parse(text)[0].mr == MR("timer", (style.format(27),))
+    usual = parser.schema_.named().types.keys()
+    assert any(name.startswith("quantity") for name in usual)
+
+
+def test_a_quantity_is_also_a_number_for_other_types():
+    texts = [f"wait {n} minutes" for n in (2, 3, 4)] * 3 + [f"dim to {n} percent" for n in (20, 30, 40)] * 3
+    bags = [[f"wait({n} minutes)".replace(" minutes", "_minutes")] for n in (2, 3, 4)] * 3
+    bags += [[f"dim({n})"] for n in (20, 30, 40)] * 3
+    parser = Ospas().fit(texts, bags)
+    assert list(parser.predict(["wait 7 minutes", "dim to 55 percent", "dim to 55%"])) == [
+        "wait(7_minutes)", "dim(55)", "dim(55)",
+    ]  # fmt: skip
+    assert parser.predict(["wait 2 hours"])[0] == "wait(2_hours)"  # a new unit of the same kind
