@@ -388,7 +388,7 @@ def main(*, quick: bool = False, tasks: Sequence[str] = ()) -> None:
         runs |= {name: ours(*KNOWLEDGE[name], seeds) for name in rows}
         cells = [
             [name, spread(of_row, "dev", 2), spread(of_row, "test", 2),
-             f"{statistics.median(run["train"] for run in of_row):.1f}"]
+             f"{statistics.median(run['train'] for run in of_row):.1f}"]
             for name, of_row in runs.items()
         ]  # fmt: skip
         header = ["corpus and knowledge", "development", f"test, {seeds} seeds", "training, CPU s"]

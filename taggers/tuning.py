@@ -1,11 +1,16 @@
-"""Choose the options of a tagger for a data set, by successive halving.
+"""Choose the options of a tagger for a data set.
 
-The candidates come from `Option.search` in the table of options; options that you set do not change. The
-first round tries many candidates at little cost. The best third enters the next round, at three times the
-cost. What increases from round to round depends on the data:
+The candidates come from `Option.search` in the table of options; options that you set do not change.
 
-held-out data: a larger share of the training sentences, scored on the held-out ones;
-no held-out data: a third of the training sentences of one fold, all of them, then more folds;
+With held-out data, the defaults are trained on all the training data, then the rival settings of `train`, and
+then the defaults with one other value after the other. A change stays if its score on the held-out data is
+better by more than one standard error, and the next ones are added to it.
+
+Without held-out data, the search is successive halving: the first round tries many combinations at little
+cost. The best third enters the next round, at three times the cost. What increases from round to round
+depends on the data:
+
+many sentences: a third of the training sentences of one fold, all of them, then more folds;
 few sentences: more random orders, each scored by its predictions before learning (see `TrainingPoint`).
 """
 
@@ -51,6 +56,7 @@ PASSES = 4  # the passes of a trial; the best number of passes is kept
 TRIALS = 27  # candidates of the first round, if the time allows
 FACTORS = (0.25, 0.5, 2, 4)  # of the default of C, for random fields and ready features
 MOST_TRIALS = 10_000
+SEARCHED = ("C", "epochs", "template", "cutoff", "inference", "labels")  # in this order with held-out data
 TUNING = 0.6  # the share of the time for the rounds; the rest is for training the best
 
 # A tagger finds some phrases in its training data that are not gold. If the labels are right, it misses about
@@ -83,8 +89,9 @@ class Trial:
 class Tuning:
     """The tagger with the options chosen for it (`tune` has trained it), these options, and all trials.
 
-    score: the score of the best trial of the last complete round. score_name: accuracy or F1. rounds: the
+    score: the score of the best trial, of the last complete round. score_name: accuracy or F1. rounds: the
     number of complete rounds; if there are fewer than `ROUNDS`, only a part of the data chose the options.
+    untried: with held-out data, the number of changes for which there was no time.
     """
 
     tagger: SequenceTagger
@@ -92,14 +99,17 @@ class Tuning:
     trials: list[Trial]
     score: float
     score_name: str
-    rounds: int
+    rounds: int = ROUNDS
+    untried: int = 0
 
 
 def tune(tagger: SequenceTagger, X: Any, y: Any, **search: Any) -> Tuning:
     """Find options for a data set, and train a tagger with them; see `find_options` for the arguments."""
     tuning = find_options(tagger, X, y, **search)
-    held_out = {name: search[name] for name in ("X_dev", "y_dev") if name in search}
-    return replace(tuning, tagger=tuning.tagger.fit(X, y, **held_out))
+    held_out = [search[name] for name in ("X_dev", "y_dev") if search.get(name) is not None]
+    if not held_out:
+        return replace(tuning, tagger=tuning.tagger.fit(X, y))
+    return replace(tuning, tagger=fit_rivals(tuning.tagger, MemorySource(X, y), *held_out))
 
 
 def document_rival(tagger: SequenceTagger, source: Source[Any, Any], X_dev: Any) -> Values:
@@ -226,9 +236,9 @@ def find_options(
     """Find options for a data set; options that are set in the tagger do not change.
 
     budget: seconds. The search ends after 60% of them, but not before the defaults have made one pass; the
-    rest is for training, which is not cut short. trials: candidates of the first round; the result then
-    depends only on the seed, whereas with seconds it also depends on the machine. callback: called with each
-    `Trial`.
+    rest is for training, which is not cut short. trials: the number of candidates, in the first round if
+    there are no held-out data; the result then depends only on the seed, whereas with seconds it also depends
+    on the machine. callback: called with each `Trial`.
     """
     if (budget is None) == (trials is None):
         raise ValueError("set either budget, in seconds, or trials")
@@ -238,7 +248,10 @@ def find_options(
         check_count(trials=trials, low=1, high=MOST_TRIALS)
     checked_settings(tagger)
     deadline = math.inf if budget is None else time.perf_counter() + TUNING * budget
-    data = Data(tagger, X, y, X_dev, y_dev)
+    data = Data(tagger, X, y)
+    if X_dev is not None:
+        held_out = _changed(tagger, {}, callback=None).held_out(X_dev, y_dev)
+        return _improved(tagger, data, held_out, deadline, trials or MOST_TRIALS, callback)
     left = list(itertools.islice(_candidates(tagger, data), trials or TRIALS))
     done: list[Trial] = []
     best: list[Trial] = []
@@ -259,9 +272,65 @@ def find_options(
         kept = [trial.options for trial in best[: math.ceil(len(left) / KEPT)]]
         left = kept if {} in kept else [{}, *kept]  # the defaults stay, for comparison
     chosen = dict(best[0].options)
-    if X_dev is None and not data.progressive and tagger.epochs is None:
+    if not data.progressive and tagger.epochs is None:
         chosen["epochs"] = best[0].epochs
     return Tuning(_changed(tagger, chosen), chosen, done, best[0].score, data.score_name, rounds)
+
+
+def _improved(
+    tagger: SequenceTagger,
+    data: Data,
+    held_out: HeldOut,
+    deadline: float,
+    trials: int,
+    callback: Callable[[Trial], Any] | None,
+) -> Tuning:
+    """Change one option after the other, on all the training data; keep what is better on held-out data.
+
+    Scores include the bias of O of `cautious_bias`, as those of `train` do. At least the defaults are tried.
+    """
+    changes = list(itertools.islice(_changes(tagger, data), trials))
+    source = MemorySource(data.X, data.gold)
+    chosen: Values = {}
+    best: tuple[np.ndarray, Trial] | None = None
+    done: list[Trial] = []
+    for values in changes:
+        begun = time.perf_counter()
+        if best is not None and begun > deadline:
+            break
+        same = values.keys().isdisjoint(("template", "cutoff"))
+        own = source if same else MemorySource(data.X, data.gold)
+        own.reuse = True
+        late = None if best is None else lambda point: time.perf_counter() > deadline
+        candidate = _changed(tagger, {**chosen, **values}, callback=late)
+        candidate.fit_scored(own, held_out, lambda done: time.perf_counter() > deadline)
+        if best is not None and time.perf_counter() > deadline:
+            break  # its training was cut short
+        model, count = candidate.model_, held_out.counter(candidate.model_)
+        biased = held_out.name == "F1" and model.labels.can_be_biased
+        counts = count(cautious_bias(count)[0] if biased else 0.0)
+        score, epochs = metrics.score_counts(counts, held_out.name), int(np.argmax(candidate.dev_scores_)) + 1
+        done.append(Trial(0, {**chosen, **values}, score, epochs, time.perf_counter() - begun))
+        if callback is not None:
+            callback(done[-1])
+        if best is None or better(best[0], counts):
+            best, chosen, source = (counts, done[-1]), done[-1].options, own
+        del candidate, model, count
+    assert best is not None
+    return Tuning(
+        _changed(tagger, chosen), chosen, done, best[1].score, held_out.name, untried=len(changes) - len(done)
+    )
+
+
+def _changes(tagger: SequenceTagger, data: Data) -> Iterator[Values]:
+    """The defaults, the rival settings, and each other value of an option by itself."""
+    yield {}
+    if rival := rival_settings(tagger):
+        yield rival
+    for name in SEARCHED:
+        if name == "epochs" and tagger.epochs is None:
+            yield {name: 2 * tagger.settings()[name]}
+        yield from ({name: value} for value in data.choices(tagger.OPTIONS[name]) if value is not None)
 
 
 def _candidates(tagger: SequenceTagger, data: Data) -> Iterator[Values]:
@@ -278,22 +347,17 @@ def _candidates(tagger: SequenceTagger, data: Data) -> Iterator[Values]:
 class Data:
     """The data of a tuning, encoded once for each template and scheme of labels."""
 
-    def __init__(self, tagger: SequenceTagger, X: Any, y: Any, X_dev: Any, y_dev: Any) -> None:
+    def __init__(self, tagger: SequenceTagger, X: Any, y: Any) -> None:
         self.tagger = tagger
         self.X = as_sentences(X)
         self.gold = GoldLabels.to_learn(self.X, y)
-        self.dev = None
-        if X_dev is not None:
-            dev = as_sentences(X_dev)
-            self.dev = dev, GoldLabels.of(dev, y_dev)
         self.n = n_sentences(self.X)
         self.width, self.triples = input_width(self.X, self.gold), self.gold.triples()
         self.phrases = detect_scheme(self.triples) != "none" and tagger.TASK not in ("pos", "morph")
-        scored = self.gold if self.dev is None else self.dev[1]
-        self.score_name = metrics.score_name(scored, phrases=self.phrases)
+        self.score_name = metrics.score_name(self.gold, phrases=self.phrases)
         # predictions before learning have no F1 where labels are missing
         few = FEW if self.gold.complete or self.score_name != "F1" else FOLDS
-        self.progressive = self.dev is None and self.n < few
+        self.progressive = self.n < few
         if self.progressive and not self.gold.complete:
             self.score_name = "accuracy"
         self.extracted: dict[tuple[str, ...], tuple[TaggerModel, Any]] = {}
@@ -336,10 +400,7 @@ class Data:
     def _parts(self, number: int) -> Iterator[tuple[np.ndarray, np.ndarray | None, int]]:
         """For each training run of a round: its sentences, the sentences to score it on, and the seed."""
         order = np.random.default_rng(0).permutation(self.n)
-        if self.dev is not None:
-            share = KEPT ** (number + 1 - ROUNDS)
-            yield np.sort(order[: max(1, round(self.n * share))]), None, 0
-        elif self.progressive:
+        if self.progressive:
             for seed in range(KEPT**number):
                 yield np.arange(self.n), None, seed
         else:
@@ -363,10 +424,7 @@ class Data:
             n, wrong, *phrases = optimizer.curve_[-1].looks
             f1 = phrases and self.score_name == "F1"
             return [Counts(*map(int, phrases)).f1 if f1 else 1 - wrong / max(n, 1)]
-        if self.dev is None:
-            features, gold = data.X[held_out], _some(self.gold, held_out)
-        else:
-            features, gold = model.features(self.dev[0]), self.dev[1]
+        features, gold = data.X[held_out], _some(self.gold, held_out)
         scores: list[float] = []
         while True:
             now = model.with_weights(optimizer)

@@ -28,8 +28,7 @@ SMALL = {"template": "w[0], p[0]", "cutoff": 1}  # two options less to choose
 
 def test_a_number_of_trials_repeats_for_a_seed():
     first, again, other = (
-        find_options(Chunker(**SMALL, random_state=seed), X, Y, trials=5, X_dev=X_DEV, y_dev=Y_DEV)
-        for seed in (0, 0, 1)
+        find_options(Chunker(**SMALL, random_state=seed), X, Y, trials=5) for seed in (0, 0, 1)
     )
     told = [[(t.round, t.options, t.score) for t in found.trials] for found in (first, again, other)]
     assert told[0] == told[1] != told[2]
@@ -38,7 +37,7 @@ def test_a_number_of_trials_repeats_for_a_seed():
 
 def test_rounds_get_smaller_and_keep_the_defaults():
     seen = []
-    tuning = find_options(Chunker(**SMALL), X, Y, trials=9, X_dev=X_DEV, y_dev=Y_DEV, callback=seen.append)
+    tuning = find_options(Chunker(**SMALL), X, Y, trials=9, callback=seen.append)
     assert seen == tuning.trials
     sizes = [sum(t.round == number for t in seen) for number in range(3)]
     assert sizes[0] == 9 > sizes[1] >= 3 >= sizes[2] >= 1
@@ -86,6 +85,55 @@ def test_tuning_needs_no_held_out_data(n):
     assert ("epochs" in tuning.options) == (n > FEW)  # predictions before learning say nothing of passes
 
 
+def test_with_held_out_data_a_change_stays_only_if_it_is_better():
+    for second, chosen in (("PER", {"inference": "greedy", "labels": "IOB2"}), ("LOC", {})):
+        X_dev, y_dev = data = lists(second)
+        found = find_options(NerTagger(template="w[0]"), *data, trials=99, X_dev=X_dev, y_dev=y_dev)
+        assert found.options == chosen
+        assert (found.score, found.score_name, found.untried) == (1, "F1", 0)
+        tried = [trial.options for trial in found.trials]
+        assert tried[:2] == [{}, {"inference": "greedy", "labels": "IOB2"}]
+        assert all(chosen.items() <= options.items() for options in tried[2:])  # they are added to it
+        assert {"C", "epochs", "cutoff"} <= {name for options in tried for name in options}
+        tagger = tune(NerTagger(template="w[0]"), *data, trials=2, X_dev=X_dev, y_dev=y_dev).tagger
+        assert tagger.model_.labels.inference == chosen.get("inference", "exact")
+
+
+def test_changes_share_one_extraction_of_features(monkeypatch):
+    extracted, rows = [], Extractor.rows
+
+    class Counted(Extractor):
+        def rows(self, columns, *args, **options):
+            extracted.append(columns.n_sentences)
+            return rows(self, columns, *args, **options)
+
+    monkeypatch.setattr("taggers.features.space.Extractor", Counted)
+    X_dev, y_dev = lists("PER", 4)
+    found = find_options(
+        NerTagger(template="w[0]", cutoff=1), *lists("PER", 5), trials=99, X_dev=X_dev, y_dev=y_dev
+    )
+    assert len(found.trials) > 5
+    assert extracted == [10, 8]
+
+
+def test_changes_for_which_there_is_no_time_are_counted(monkeypatch):
+    now, epoch = [0.0], LaRank.epoch
+
+    def slow(self):
+        now[0] += 1
+        return epoch(self)
+
+    monkeypatch.setattr("taggers.tuning.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(LaRank, "epoch", slow)
+    for budget, passes, trials in ((1, 1, 1), (11, 7, 2)):
+        now[0] = 0
+        tagger = Chunker(**SMALL, epochs=3)
+        tuning = find_options(tagger, X, Y, budget=budget, X_dev=X_DEV, y_dev=Y_DEV)
+        assert (now[0], len(tuning.trials)) == (passes, trials)
+        changes = find_options(tagger, X, Y, trials=99, X_dev=X_DEV, y_dev=Y_DEV).trials
+        assert tuning.untried == len(changes) - trials
+
+
 def test_the_time_is_kept():
     tuning = find_options(Chunker(**SMALL), X, Y, budget=1e-6)
     assert len(tuning.trials) == 1
@@ -108,7 +156,7 @@ def test_the_time_is_kept_within_a_trial(monkeypatch):
 
 
 def test_the_first_round_without_held_out_data_uses_a_share_of_the_sentences():
-    data = Data(Chunker(**SMALL), *chunk_data(FEW + 4), None, None)
+    data = Data(Chunker(**SMALL), *chunk_data(FEW + 4))
     sizes = [[len(chosen) for chosen, *_ in data._parts(number)] for number in range(3)]
     assert [len(each) for each in sizes] == [1, 1, 3]
     assert 2.9 < sizes[1][0] / sizes[0][0] < 3.1
@@ -127,7 +175,7 @@ def test_candidates_that_predict_the_same_score_the_same():
     ids=["order", "bigrams", "share", "order-pos"],
 )
 def test_exact_inference_is_not_tried_where_it_is_impossible(tagger):
-    data = Data(tagger, X, Y, X_DEV, Y_DEV)
+    data = Data(tagger, X, Y)
     assert data.choices(tagger.OPTIONS["inference"]) == [None]  # the default is greedy already
 
 
@@ -139,7 +187,7 @@ def test_a_tagger_that_must_be_greedy_is_tuned():
 
 def test_random_fields_are_tuned_with_exact_inference_and_values_of_C_of_their_own():
     tagger = Chunker(algorithm="crf", epochs=1, cutoff=1)
-    data = Data(tagger, X, Y, X_DEV, Y_DEV)
+    data = Data(tagger, X, Y)
     assert data.choices(tagger.OPTIONS["inference"]) == [None]
     assert data.choices(tagger.OPTIONS["C"]) == [None, 0.25, 0.5, 2, 4]
     tried = find_options(tagger, X[:20], Y[:20], trials=7, X_dev=X_DEV, y_dev=Y_DEV).trials
