@@ -375,7 +375,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
 
     def tag_with_names(
         self,
-        columns: Columns,
+        X: Any,
         *,
         margins: np.ndarray | None = None,
         likely: np.ndarray | None = None,
@@ -392,7 +392,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             longer.
         """
         with reading(state := self._fitted(), self):
-            model, features = state.near(state.model.features(columns), live=live)
+            model, features = state.near(state.model.features(X), live=live)
             found = model.tag(features, margins=margins)
             if likely is not None:
                 likely[:] = model.marginals(features)[np.arange(len(found)), found]

@@ -18,13 +18,12 @@ from spacy.vocab import Vocab
 
 from structsvm.integrations.spacy import EstimatorPipe
 from structsvm.validation import MOST, MOST_BEST, check_count, check_number
-from taggers.formats._columns import Columns
 from taggers.formats.base import FileColumns
 from taggers.formats.registry import FORMATS
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline, open_model
 from taggers.spacy.confidence import keep_margins, keep_nbest, register
-from taggers.spacy.docs import Batch, attribute_ids, read_docs
+from taggers.spacy.docs import Batch, attribute_ids, read_docs, ready_features
 from taggers.spacy.gold import Gold
 from taggers.tagger import TASKS, SequenceTagger
 
@@ -52,6 +51,8 @@ class SequencePipe(EstimatorPipe):
     model: a model file of `structsvm train` to start from; None starts untrained. If the file has
     several layers, as those of `structsvm train ud` do, the component uses the layer that does its work.
     columns: the token attributes to compute features from; None uses those of the model, or `COLUMNS`.
+    features: for models that read features instead of words, such as those of CRFsuite: a function from the
+    spaCy tokens of a sentence to a list with the features of each token.
     options: the options of `SequenceTagger`, such as C or algorithm. keep_state: save the training state, so
     that training can be resumed exactly. prune: drop weights of this magnitude or less when saving; 0.0 keeps
     all weights. dtype: the type of the saved weights; None keeps the precision of the model.
@@ -68,6 +69,7 @@ class SequencePipe(EstimatorPipe):
     COLUMNS: ClassVar[tuple[str, ...]] = ("ORTH",)
     OTHER_TASKS: ClassVar[dict[str, str]] = {}  # refused models: task -> component to use
     LAYER: ClassVar[str] = ""  # of a file with several layers
+    WHOLE: ClassVar[bool] = False  # label each doc as one sentence
 
     model: SequenceTagger
     _rehearsal_model: SequenceTagger | None = None  # nlp.resume_training puts a copy of the model here
@@ -79,6 +81,7 @@ class SequencePipe(EstimatorPipe):
         *,
         model: str | None = None,
         columns: list[str] | None = None,
+        features: Callable[..., Any] | None = None,
         options: dict[str, Any] | None = None,
         keep_state: bool = False,
         prune: float = 0.0,
@@ -88,12 +91,14 @@ class SequencePipe(EstimatorPipe):
         nbest: int = 0,
         scorer: Callable[..., Any] | None = None,
     ) -> None:
+        if features is not None and columns is not None:
+            raise ValueError("columns has no effect with features, whose function reads tokens; leave it out")
         attribute_ids(columns or ())
         check_count(nbest=nbest, high=MOST_BEST)
         check_number(prune=prune, high=MOST)
         if margins or nbest:
             register()
-        self.margins, self.nbest = margins, nbest
+        self.margins, self.nbest, self.features = margins, nbest, features
         self._check(options or {})
         self.saved: dict[str, Any] = {}  # the settings that `to_disk` wrote
         self.chosen_columns, self.overwrite = columns, overwrite
@@ -135,6 +140,7 @@ class SequencePipe(EstimatorPipe):
 
     def _load(self, path: str | Path) -> SequenceTagger:
         model = open_model(path)
+        self._check_features(model, path)
         if isinstance(model, Pipeline):
             return self.TAGGER.from_model(self._layer(model, path), **self.options)
         tagger = self.TAGGER.from_model(model, **self.options)
@@ -146,6 +152,18 @@ class SequencePipe(EstimatorPipe):
                 f"{self.OTHER_TASKS[task]} instead"
             )
         return tagger
+
+    def _check_features(self, model: TaggerModel | Pipeline, path: str | Path) -> None:
+        layers = model.layers.values() if isinstance(model, Pipeline) else [model]
+        ready = any(one.space.template is None for one in layers)
+        if ready and self.features is None:
+            raise ValueError(
+                f"{path} reads features instead of words; register a function from the tokens of a sentence "
+                "to their features with @spacy.registry.misc, and name it in the setting features of "
+                f"{self.name!r}"
+            )
+        if self.features is not None and not ready:
+            raise ValueError(f"{path} computes its features itself; leave out features of {self.name!r}")
 
     def _layer(self, pipeline: Pipeline, path: str | Path) -> TaggerModel:
         """Return the layer of a file that does the work of this component."""
@@ -164,7 +182,9 @@ class SequencePipe(EstimatorPipe):
         """The token attributes to compute features from."""
         if self.chosen_columns is not None:
             return self.chosen_columns
-        if not self.trained or self.model.model_.space.template is None:
+        if self.features is not None:
+            return ["ORTH"]
+        if not self.trained:
             return list(self.COLUMNS)
         return self.saved.get("columns") or self._columns_of_file()
 
@@ -264,8 +284,10 @@ class SequencePipe(EstimatorPipe):
     def _adapt(self, examples: list[Example], nlp: Language | None) -> None:
         """Choose settings that depend on the examples."""
 
-    def _words(self, examples: list[Example]) -> Columns | None:
+    def _words(self, examples: list[Example]) -> Any:
         """Return the words of the examples, to learn features from plain text; None if not set yet."""
+        if self.features is not None:
+            return [[{}]]  # features without a template
         if self.columns[0] not in WORDS:
             return None
         docs = [example.predicted for example in examples]
@@ -279,7 +301,7 @@ class SequencePipe(EstimatorPipe):
         self.require_model()
         before = self._objective()
         batch = self._read([doc for doc, _ in pairs])
-        self.model.partial_fit(batch.columns, self._sentence_gold(batch, [gold for _, gold in pairs]))
+        self.model.partial_fit(batch.X, self._sentence_gold(batch, [gold for _, gold in pairs]))
         return self._objective() - before
 
     def rehearse(
@@ -298,7 +320,7 @@ class SequencePipe(EstimatorPipe):
         if old is None or not examples:
             return losses
         before, batch = self._objective(), self._read([example.predicted for example in examples])
-        self.model.partial_fit(batch.columns, old.predict(batch.columns))
+        self.model.partial_fit(batch.X, old.predict(batch.X))
         losses[self.name] = losses.get(self.name, 0.0) + self._objective() - before
         return losses
 
@@ -327,7 +349,10 @@ class SequencePipe(EstimatorPipe):
     # -- labelling ------------------------------------------------------------------------------
 
     def _read(self, docs: list[Doc]) -> Batch:
-        return read_docs(docs, self.columns)
+        batch = read_docs(docs, self.columns, whole=self.WHOLE)
+        if self.features is None:
+            return batch
+        return replace(batch, features=ready_features(docs, batch, self.features))
 
     def _label(self, docs: Iterable[Doc]) -> tuple[Batch, np.ndarray, list[str]]:
         """Return the sentences of docs, the label of each token as an index into names, and the names.
@@ -341,18 +366,19 @@ class SequencePipe(EstimatorPipe):
         margins = np.zeros(n_tokens, np.float32) if self.margins else None
         ids, names = np.full(n_tokens, -1, np.int32), list[str]()
         if self.model.model_.labels and n_tokens:
-            ids, names = self.model.tag_with_names(batch.columns, margins=margins)
+            ids, names = self.model.tag_with_names(batch.X, margins=margins)
         if margins is not None:
             keep_margins(docs, batch.bounds, batch.tokens, margins)
         if self.nbest:
-            best = self.model.predict_nbest(batch.columns, self.nbest) if names else []
+            best = self.model.predict_nbest(batch.X, self.nbest) if names else []
             keep_nbest(docs, [doc for doc, _, _ in batch.sentences()] if best else [], best)
         return batch, ids, names
 
     # -- files ----------------------------------------------------------------------------------
 
     def _save(self, folder: Path) -> None:
-        self.model.model_.files = self.model.model_.files or self._files()
+        if self.features is None:
+            self.model.model_.files = self.model.model_.files or self._files()
         srsly.write_json(folder / SETTINGS, self._settings())
         if self.keep_state:
             self.model.save(folder / FILE, training_state=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from spacy.attrs import IDS, IS_SPACE, SENT_START
 from spacy.symbols import IDS as SYMBOLS
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 
 from taggers.features._lexicon import hash_string
 from taggers.formats._columns import Columns
 
 ATTRIBUTES = ("ORTH", "LOWER", "NORM", "LEMMA", "SHAPE", "PREFIX", "SUFFIX", "TAG", "POS", "MORPH", "DEP",
               "ENT_TYPE")  # fmt: skip
+# From the tokens of a sentence to the features of each: a dict or a list, as in python-crfsuite.
+FeatureFunction = Callable[[list[Token]], Iterable[Any]]
 # spaCy gives some names (NOUN, PERSON, ...) small numbers instead of hashes.
 _NUMBERED = {number: hash_string(name) for name, number in SYMBOLS.items() if name}
 _HASHES = np.array([_NUMBERED.get(number, 0) for number in range(max(_NUMBERED) + 1)], np.uint64)
@@ -28,12 +30,18 @@ class Batch:
     """The sentences of some docs in one row, without tokens of white space.
 
     tokens: the index of each token in the concatenated docs. bounds: where each
-    doc begins there, and the end.
+    doc begins there, and the end. features: those of each token, for a model that reads no columns.
     """
 
     columns: Columns
     tokens: np.ndarray
     bounds: list[int]
+    features: list[list[Any]] | None = None
+
+    @property
+    def X(self) -> Any:
+        """The features if there are any, else the columns."""
+        return self.columns if self.features is None else self.features
 
     def sentences(self) -> list[tuple[int, int, int]]:
         """Return (doc, first token, end) of each sentence."""
@@ -67,6 +75,22 @@ def attribute_ids(names: Sequence[str]) -> list[int]:
         if name not in ATTRIBUTES:
             raise ValueError(f"columns must be among {', '.join(ATTRIBUTES)}, got {name!r}")
     return [IDS[name] for name in names]
+
+
+def ready_features(docs: Sequence[Doc], batch: Batch, function: FeatureFunction) -> list[list[Any]]:
+    """Return the features that a function gives the tokens of each sentence."""
+    tokens = [token for doc in docs for token in doc]
+    kept = [tokens[at] for at in batch.tokens.tolist()]
+    found = []
+    for start, end in pairwise(batch.columns.sentence_ptr.tolist()):
+        features = list(function(kept[start:end]))
+        if len(features) != end - start:
+            raise ValueError(
+                f"the function of features returned {len(features)} items for a sentence of {end - start} "
+                "tokens; return one for each token"
+            )
+        found.append(features)
+    return found
 
 
 def read_docs(docs: Sequence[Doc], columns: Sequence[str], *, whole: bool = False) -> Batch:

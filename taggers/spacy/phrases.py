@@ -33,7 +33,7 @@ class PhrasePipe(SequencePipe):
     COLUMN: ClassVar[str]  # of a file for `spacy train`
 
     def _check_labels(self, model: TaggerModel, path: str | Path) -> None:
-        if model.labels.outer == "none" and any(name != schemes.OUTSIDE for name in model.names):
+        if _scheme(model) == "none" and any(name != schemes.OUTSIDE for name in model.names):
             raise ValueError(
                 f"the labels of {path} ({', '.join(model.names[:5])}, ...) do not mark phrases; add the "
                 "component structsvm_tagger instead"
@@ -59,19 +59,29 @@ class PhrasePipe(SequencePipe):
         """Return the phrases of each doc as (type, start, end)."""
         batch, ids, names = self._label(docs)
         model = self.model.model_
-        found: list[list[schemes.Span]] = [[] for _ in batch.bounds[1:]]
+        scheme, found = _scheme(model), [list[schemes.Span]() for _ in batch.bounds[1:]]
         # A model that has learned nothing finds no phrases, although all labels have the same score.
-        if model.labels.outer != "none" and names and len(model.space):
+        if scheme != "none" and names and len(model.space):
             tokens, labels = batch.tokens.tolist(), [names[k] for k in ids.tolist()]
             for doc, first, end in batch.sentences():
                 at = batch.bounds[doc]
-                for type_, start, stop in schemes.spans(labels[first:end], model.labels.outer):
+                for type_, start, stop in schemes.spans(labels[first:end], scheme):
                     found[doc].append((type_, tokens[first + start] - at, tokens[first + stop - 1] + 1 - at))
         return found
 
     def set_annotations(self, docs: Iterable[Doc], scores: list[list[schemes.Span]]) -> None:
         for doc, phrases in zip(docs, scores, strict=True):
             self._set(doc, [Span(doc, start, end, label=type_) for type_, start, end in phrases])
+
+    def _learn(self, examples: list[Example]) -> float:
+        if self.trained:
+            model = self.model.model_
+            if model.labels.outer == "none" and not schemes.has("IOB2", model.names):
+                raise ValueError(
+                    f"{self.name!r} learns labels in IOB2, but the model has {model.names[0]!r}; "
+                    "train it from files with --resume"
+                )
+        return super()._learn(examples)
 
     @abstractmethod
     def _set(self, doc: Doc, spans: list[Span]) -> None:
@@ -127,6 +137,14 @@ class StructSVMNer(PhrasePipe):
         blocked = [doc[at : at + 1] for at in np.flatnonzero(preset & (kind == 0)).tolist()]
         spans = [span for span in spans if not preset[span.start : span.end].any()]
         doc.set_ents([*doc.ents, *spans], blocked=blocked)
+
+
+def _scheme(model: TaggerModel) -> str:
+    """Return the scheme of the labels; models of other programs do not name theirs."""
+    if model.labels.outer != "none":
+        return model.labels.outer
+    phrases = all(name == schemes.OUTSIDE or schemes.marks_phrase(name) for name in model.names)
+    return schemes.detect([model.names]) if phrases else "none"
 
 
 def score_chunks(examples: Iterable[Example], spans_key: str = "chunks", **kwargs: Any) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from taggers.formats.conllu_text import LABELS, OUTSIDE
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline
 from taggers.spacy.component import SequencePipe
-from taggers.spacy.docs import Batch, read_docs
 from taggers.spacy.gold import Gold, same_tokens
 from taggers.spacy.tagger import Predicted, StructSVMTagger
 from taggers.splitter import Splitter
@@ -42,6 +41,7 @@ class StructSVMSenter(StructSVMTagger):
     """
 
     LAYER: ClassVar[str] = "split"
+    WHOLE: ClassVar[bool] = True
     TASK: ClassVar[str] = "senter"
 
     TAGGER: ClassVar[Any] = SequenceTagger
@@ -89,9 +89,6 @@ class StructSVMSenter(StructSVMTagger):
     def describe(self, meta: FactoryMeta) -> FactoryMeta:
         """Keep the scores of the factory: there is only one target."""
         return SequencePipe.describe(self, meta)
-
-    def _read(self, docs: list[Doc]) -> Batch:
-        return read_docs(docs, self.columns, whole=True)
 
     def predict(self, docs: Iterable[Doc]) -> Predicted:
         self.require_model()
