@@ -86,7 +86,7 @@ BENCHMARKS = {
     "streams": ("streams", ()),
     "wheels": ("wheels", ("conll2000",)),
     "memory": ("memory", ()),
-    "solvers": ("solvers", ("conll2000", "ocr_letters")),
+    "solvers": ("solvers", ("conll2000", "ud_english_ewt", "ocr_letters")),
     "parallel": ("parallel", ("conll2000",)),
     "scaling": ("scaling", ("conll2000",)),
     "serve": ("serve", ("ud_english_ewt",)),
