@@ -284,20 +284,6 @@ def defaults(task: str, inference: str | None = None, algorithm: str | None = No
     return algorithm or "larank", inference or usual, task
 
 
-def settings(tagger: Any) -> dict[str, Any]:
-    """The value of every option of a tagger: the given one, or the default of its task."""
-    given = {name: getattr(tagger, name) for name in tagger.OPTIONS}
-    if given["C"] is None and tagger._state is not None and tagger._state.model.space.template is None:
-        given["C"] = tagger._state.model.parameters.get("C")  # see `trainer.choose_C`
-    if given["inference"] is None and needs_greedy(given):
-        given["inference"] = "greedy"
-    kinds = defaults(tagger.TASK, given["inference"], given["algorithm"])
-    return {
-        name: one.value(*kinds) if given[name] is None else given[name]
-        for name, one in tagger.OPTIONS.items()
-    }
-
-
 def needs_greedy(given: Mapping[str, Any]) -> bool:
     """Whether exact inference is impossible with the given order and template."""
     return given["order"] not in (None, 1) or (
@@ -310,7 +296,8 @@ def checked_settings(tagger: Any, source: str = "memory") -> dict[str, Any]:
 
     source: where the training data are.
     """
-    values, table = settings(tagger), tuple(tagger.OPTIONS.values())
+    values: dict[str, Any] = tagger.settings()
+    table = tuple(tagger.OPTIONS.values())
     for one in table:
         try:
             one.check(values[one.name])
