@@ -210,7 +210,7 @@ def memory(arrays: dict[str, np.ndarray], meta: dict[str, Any], prefix: str = ""
 
 def _table_bytes(model: TaggerModel) -> int:
     """The bytes of the tables for pairs of labels of a model."""
-    return memory({}, {"labels": list(model.labels)})
+    return memory({}, {"labels": list(model.labels.labels)})
 
 
 def _weights(arrays: dict[str, np.ndarray], labels: LabelSpace, n_features: int) -> SparseRows:

@@ -108,7 +108,7 @@ class Online(Fitted):
         super().__init__(model, settings)
         self.optimizer = optimizer
         self._patterns = list(patterns)  # per sentence, by pass
-        self._index = Labels(list(model.labels))
+        self._index = Labels(list(model.labels.labels))
         self._words = KeyTable()  # seen since the words of the model were sorted
         self._pending = False  # the optimizer has weights that the model lacks
         self._fetched = 0  # features whose weights `near` has fetched since
@@ -354,8 +354,8 @@ class Online(Fitted):
 
     def index(self) -> Labels:
         """The numbers of the model's labels, ready for new ones."""
-        if self._index.names != list(self.model.labels):
-            self._index = Labels(list(self.model.labels))
+        if self._index.names != list(self.model.labels.labels):
+            self._index = Labels(list(self.model.labels.labels))
         return self._index
 
     def labels(self, gold: GoldLabels, classes: Sequence[str] = ()) -> tuple[SequenceLabels, LabelSpace]:

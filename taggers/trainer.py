@@ -305,7 +305,7 @@ def encoded(
     names: the numbers of the model's labels, which get the new ones. classes: labels to add, whether they
     occur or not.
     """
-    names = Labels(list(model.labels)) if names is None else names
+    names = Labels(list(model.labels.labels)) if names is None else names
     if classes:
         names.encode([inner_labels(list(classes), model.labels.outer, model.labels.inner)], grow=True)
     labels = gold.encode(names, model.labels.outer, model.labels.inner)
@@ -325,7 +325,7 @@ def begin(
     """
     optimizer = new_optimizer(model, settings)
     if phrases:
-        problem_of(optimizer).count = partial(_phrases, list(model.labels))
+        problem_of(optimizer).count = partial(_phrases, list(model.labels.labels))
     warn_of_memory(optimizer, model, dataset)
     return optimizer.begin(*dataset, weight)
 
@@ -362,12 +362,11 @@ def with_shards(settings: Settings, n_sentences: int) -> dict[str, Any]:
 
 def problem_with_loss(model: TaggerModel, settings: Settings) -> SequenceProblem:
     """The problem of a model, with the weights of labels; refuse what cannot be trained."""
-    if len(model.labels) > MOST_LABELS:
-        raise DataError(
-            f"{len(model.labels):,} labels, but a model can have at most {MOST_LABELS:,}; check the label "
-            "column"
-        )
     space = model.labels
+    if (n_labels := len(space.labels)) > MOST_LABELS:
+        raise DataError(
+            f"{n_labels:,} labels, but a model can have at most {MOST_LABELS:,}; check the label column"
+        )
     if space.share and (settings["label_weight"] or space.inference == "exact" or space.constrained):
         raise ValueError("share needs greedy inference, without label_weight and constrained")
     weight = dict(settings["label_weight"] or {})
@@ -378,7 +377,7 @@ def new_optimizer(model: TaggerModel, settings: Settings) -> Optimizer:
     """The optimizer that the settings ask for, with nothing learned."""
     problem, common = problem_with_loss(model, settings), {"random_state": settings["random_state"]}
     if model.labels.outer != "none":
-        problem.count = partial(_phrases, list(model.labels))
+        problem.count = partial(_phrases, list(model.labels.labels))
     if settings["algorithm"] == "perceptron":
         return Perceptron(problem, **common)
     shards = settings["shards"] or 1  # `with_shards` has chosen a number, except for partial_fit

@@ -56,7 +56,6 @@ class Optimizer(Results):
         self._seed = 0
         self._seen = 0  # patterns of the current epoch
         self._new_data = False  # True until an epoch visits the training set
-        self._machine, self._held, self._weight = None, NO_SLOTS, NO_WEIGHTS
 
     def validate(self) -> None:
         """Raise ValueError if an option is out of range."""
@@ -126,7 +125,7 @@ class Optimizer(Results):
             self.problem, self._machine, self._seed, self._held = problem, machine, seed, NO_SLOTS
             self._reset()
         else:
-            slots = self._fitted().oracle.add(X, y)
+            slots = self._machine.oracle.add(X, y)
         self._hold(slots, weight)
 
     def _prepared(self, X: Inputs, y: Outputs) -> Problem:
@@ -151,7 +150,7 @@ class Optimizer(Results):
 
     def _hold(self, slots: np.ndarray, weight: np.ndarray) -> None:
         """Make `slots` the training set; `weight` has a value for each pattern."""
-        machine = self._fitted()
+        machine = self._machine
         weight = machine.oracle.slot_weights(slots, weight)
         self._release()
         self._held, self._weight, self._new_data = slots, weight, True
@@ -161,7 +160,7 @@ class Optimizer(Results):
         """Release the training set, except for support patterns."""
         held, self._held, self._weight = self._held, NO_SLOTS, NO_WEIGHTS  # first, in case of Ctrl-C
         if len(held):
-            self._fitted().dismiss(held)
+            self._machine.dismiss(held)
 
     # -- passes ---------------------------------------------------------------------------------
 
@@ -184,12 +183,12 @@ class Optimizer(Results):
 
     def _epoch(self, order: np.ndarray) -> bool:
         """Make a pass over `order`; True if training should end."""
-        block = self._fitted().block
+        block = self._machine.block
         start, at, size, reported = time.perf_counter(), 0, block or 16, 0.0
         points = min(self.points, len(order))
         ends = [round(len(order) * (k + 1) / points) for k in range(points)]
         begun, self._seen = self.elapsed, 0
-        self._fitted().oracle.watch(self._new_data)
+        self._machine.oracle.watch(self._new_data)
         self._new_data = False
         for end in ends:
             while at < end:
@@ -214,11 +213,11 @@ class Optimizer(Results):
 
     def _visit(self, order: np.ndarray) -> None:
         """Learn from the next few patterns; Ctrl-C and the callback are handled between two calls."""
-        self._fitted().visit(order)
+        self._machine.visit(order)
 
     def _shuffled(self) -> np.ndarray:
         """The training set in the random order of this epoch."""
-        starts = self._fitted().oracle.groups(self._held)
+        starts = self._machine.oracle.groups(self._held)
         if starts is None:
             return shuffled(self._seed, self.epochs_done, self._held)
         order = shuffled(self._seed, self.epochs_done, np.arange(len(starts)))
@@ -227,7 +226,7 @@ class Optimizer(Results):
         return self._held[skipped + np.arange(len(self._held))]
 
     def _point(self, primal: float = np.nan) -> Point:
-        machine = self._fitted()
+        machine = self._machine
         return Point(
             self.elapsed, self.epochs_done, self._seen, float(machine.dual), primal,
             int(machine.n_patterns), int(machine.n_vectors), int(machine.n_argmax), machine.oracle.looks(),

@@ -88,7 +88,7 @@ class LaRank(SVMOptions, Optimizer):
 
     def _within_gap(self, stopped: bool, tolerance: float) -> bool:
         """Whether the gap is below the tolerance, or the callback has stopped the pass."""
-        machine = self._fitted()
+        machine = self._machine
         if not stopped and machine.primal_bound() - self.dual_ >= tolerance:
             return False
         primal = self._objective(machine.slacks(self._held, True), self._weight)
@@ -108,7 +108,7 @@ class LaRank(SVMOptions, Optimizer):
         if tolerance is not None and order is not self._held:
             # Steps below tau are not taken, which can leave a gap of tau for each unit of C.
             tau = min(tau, 0.1 * tolerance / (self.C * self._weight.sum()))
-        self._fitted().tau = tau
+        self._machine.tau = tau
         return super()._epoch(order)
 
     def _visit(self, order: np.ndarray) -> None:

@@ -26,7 +26,7 @@ class NotFittedError(ValueError, AttributeError):
 class Results(OptimizerOptions):
     """The machine of an optimizer and its training set, and what they say about the model."""
 
-    _machine: Machine | None = None
+    _machine: Machine = None  # type: ignore[assignment]  # until there are data or weights
     _held, _weight = NO_SLOTS, NO_WEIGHTS  # the training set: slots of the machine
 
     @property

@@ -218,7 +218,7 @@ def _warn_of_labels(
     """Warn about suspicious labels in the training files and the held-out file."""
     for found in files:
         names = found.counts.keys()
-        if len(model.labels) == len(names) == 1 and found.complete:
+        if len(model.labels.labels) == len(names) == 1 and found.complete:
             warnings.warn(f"all tokens have the label {min(names)}; is this the right column?", stacklevel=3)
         elif schemes:
             warn_of_training_labels(found, model.labels.outer)

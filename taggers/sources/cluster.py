@@ -182,7 +182,7 @@ def _identity(model: TaggerModel, settings: Settings, facts: Facts, shards: int)
     options = {k: v for k, v in settings.items() if k not in ("callback", "epochs", "patience", "jobs")}
     size = {"sentences": facts.sentences, "tokens": facts.tokens}
     return json.dumps(
-        [zlib.crc32(model.space.table.keys.tobytes()), list(model.labels), size, shards, options],
+        [zlib.crc32(model.space.table.keys.tobytes()), list(model.labels.labels), size, shards, options],
         sort_keys=True, default=str,
     )  # fmt: skip
 
@@ -284,7 +284,7 @@ def encode_share(
     X, codes = [], []
     for columns in map(share.of, read):
         gold = GoldLabels.from_column(columns, columns.width - 1).renamed(usual)
-        labels = gold.encode(Labels(list(model.labels)), model.labels.outer, model.labels.inner)
+        labels = gold.encode(Labels(list(model.labels.labels)), model.labels.outer, model.labels.inner)
         if labels.sets:
             raise DataError("has tokens without a label; a cluster needs complete labels", columns.name)
         X.append(model.features(columns))

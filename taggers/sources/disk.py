@@ -151,7 +151,7 @@ class DiskSource(Source[Slice, "DiskLaRank"]):
         """Save each part of the file with its own numbering of features, and count each feature."""
         self._n_rows, words = 0, KeyTable()
         parts: list[Path] = []
-        labels = Labels(list(model.labels))
+        labels = Labels(list(model.labels.labels))
         assert model.space.extractor is not None  # there is a template
         for columns, gold in self._parts():
             table = KeyTable()
