@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from structsvm._scipy import sparse
+from structsvm.machine import Inputs, Outputs
 from structsvm.validation import LARGEST
+
+if TYPE_CHECKING:
+    from structsvm._dual.oracle import Oracle
+
+Pattern = Any  # x, as a problem defines it
+Output = Any  # y
+Feature = Any  # a joint feature, see `Problem.joint_feature`
 
 
 class Problem(ABC):
@@ -24,18 +32,18 @@ class Problem(ABC):
     stride = 0  # the weights of a row of w, if w has a row for each feature of a pattern; 0: it has no rows
     history = 0  # the first rows of w, which belong to no feature
 
-    def prepare(self, X: Any, y: Any) -> None:  # noqa: B027 (not every problem has something to learn)
+    def prepare(self, X: Inputs, y: Outputs) -> None:  # noqa: B027 (not every problem has something to learn)
         """Set sizes from the first data; called before `oracle`, on the optimizer's copy."""
 
     @abstractmethod
-    def joint_feature(self, x: Any, y: Any) -> Any:
+    def joint_feature(self, x: Pattern, y: Output) -> Feature:
         """Phi(x, y): a dense vector, a pair (indices, values), a dict {index: value} or a sparse row."""
 
-    def loss(self, y: Any, other: Any) -> float:
+    def loss(self, y: Output, other: Output) -> float:
         """Delta(y, other) >= 0: the cost of predicting `other` if `y` is right; by default 0 or 1."""
         return float(not same_output(y, other))
 
-    def candidates(self, x: Any) -> Iterable[Any]:
+    def candidates(self, x: Pattern) -> Iterable[Output]:
         """All outputs that `x` may have; required unless both argmax methods are overridden."""
         raise TypeError(
             f"{type(self).__name__} needs either candidates(x), or both argmax(x, w) and "
@@ -43,15 +51,17 @@ class Problem(ABC):
             "most_violated(x, y, w, violation)"
         )
 
-    def argmax(self, x: Any, w: np.ndarray) -> Any:
+    def argmax(self, x: Pattern, w: np.ndarray) -> Output:
         """The output with the highest score."""
         return max(self.candidates(x), key=lambda y: self.score(x, y, w))
 
-    def loss_augmented_argmax(self, x: Any, y: Any, w: np.ndarray) -> Any:
+    def loss_augmented_argmax(self, x: Pattern, y: Output, w: np.ndarray) -> Output:
         """The output with the highest loss(y, .) + score: the most violated one with margin rescaling."""
         return max(self.candidates(x), key=lambda other: self.loss(y, other) + self.score(x, other, w))
 
-    def most_violated(self, x: Any, y: Any, w: np.ndarray, violation: Callable[[Any], float]) -> Any:
+    def most_violated(
+        self, x: Pattern, y: Output, w: np.ndarray, violation: Callable[[Output], float]
+    ) -> Output:
         """The output with the highest violation(output), for slack rescaling and L2 slacks.
 
         `violation` computes H of one output, as defined in `Optimizer`. Override this method to search a
@@ -59,29 +69,29 @@ class Problem(ABC):
         """
         return max(self.candidates(x), key=violation)
 
-    def contains(self, x: Any, y: Any) -> bool:
+    def contains(self, x: Pattern, y: Output) -> bool:
         """Whether `y` is a valid output of `x`; used to check the data and the results of argmax."""
         if type(self).candidates is Problem.candidates:
             return y is not None
         return any(same_output(y, other) for other in self.candidates(x))
 
-    def score(self, x: Any, y: Any, w: np.ndarray) -> float:
+    def score(self, x: Pattern, y: Output, w: np.ndarray) -> float:
         """<w, Phi(x, y)>."""
         index, value = sparse_vector(self.joint_feature(x, y), self.n_features)
         return float(value @ w[index])
 
-    def predict(self, X: Iterable[Any], w: np.ndarray) -> Sequence[Any] | np.ndarray:
+    def predict(self, X: Inputs, w: np.ndarray) -> Outputs:
         """The argmax for each pattern."""
         return [self.argmax(x, w) for x in X]
 
-    def oracle(self) -> Any:
+    def oracle(self) -> Oracle:
         """The compiled oracle that the optimizer calls; built-in problems have their own."""
         from structsvm._dual.oracle import PythonOracle
 
         return PythonOracle(self)
 
 
-def same_output(y: Any, other: Any) -> bool:
+def same_output(y: Output, other: Output) -> bool:
     """Whether two outputs are equal: by their own `==`, arrays entry by entry, in tuples and lists too."""
     if y is other:
         return True
@@ -98,7 +108,7 @@ def same_output(y: Any, other: Any) -> bool:
     )
 
 
-def sparse_vector(feature: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
+def sparse_vector(feature: Feature, size: int) -> tuple[np.ndarray, np.ndarray]:
     """A joint feature as (int32 indices, float64 values), checked to be finite and within range."""
     index: Any
     value: Any

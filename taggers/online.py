@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from structsvm.files import ModelFileError
+from structsvm.machine import SampleWeight
 from structsvm.optimizers import Optimizer, Perceptron
 from structsvm.problems.sequence import (
     Decoder,
@@ -169,7 +170,7 @@ class Online(Fitted):
                 vars(self).update(before)
             raise
 
-    def extend(self, dataset: Dataset, settings: Settings, weight: Any = None) -> None:
+    def extend(self, dataset: Dataset, settings: Settings, weight: SampleWeight = None) -> None:
         """One pass over more data, in their order; `widen` must have been called for their labels."""
         optimizer = self.begun
         self._warned = self._warned or warn_of_memory(optimizer, self.model, dataset)
@@ -261,7 +262,7 @@ class Online(Fitted):
         n = self.begun.n_weights_ // problem.stride - problem.history
         return np.zeros(max(n - len(self.model.space), 0), bool)
 
-    def resume(self, dataset: Dataset, settings: Settings, weight: Any = None) -> bool:
+    def resume(self, dataset: Dataset, settings: Settings, weight: SampleWeight = None) -> bool:
         """Restore the training state, if these are the data that it belongs to; False if they are not."""
         state = self.state() if dataset.fingerprint() == self.model.report.get("data") else None
         if state is None or not _has_data(state):
@@ -271,7 +272,7 @@ class Online(Fitted):
         self._replace(self.model, optimizer, settings)
         return True
 
-    def take(self, dataset: Dataset, weight: Any = None) -> None:
+    def take(self, dataset: Dataset, weight: SampleWeight = None) -> None:
         """Take other data for the passes of `run`; support patterns of the data before stay."""
         self._learned = True  # Ctrl-C may come when the data have been replaced
         self.model.report = {k: v for k, v in self.model.report.items() if k != "data"}

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structsvm.files import DataError, SparseRows
+from structsvm.machine import SampleWeight
 from structsvm.optimizers import (
     LaRank,
     Optimizer,
@@ -317,7 +318,12 @@ def encoded(
 
 
 def begin(
-    model: TaggerModel, dataset: Dataset, settings: Settings, weight: Any = None, *, phrases: bool = False
+    model: TaggerModel,
+    dataset: Dataset,
+    settings: Settings,
+    weight: SampleWeight = None,
+    *,
+    phrases: bool = False,
 ) -> Optimizer:
     """A new optimizer with its data.
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from structsvm.files.atomic import on_disk
+from structsvm.machine import SampleWeight
 from structsvm.optimizers import Optimizer
 from structsvm.problems.sequence import SequenceLabels, Sequences
 from structsvm.validation import n_threads
@@ -25,12 +26,12 @@ from taggers.model import TaggerModel
 from taggers.online import Fitted, Online
 from taggers.options import PHRASE_TASKS
 from taggers.rounds import learn_rounds
-from taggers.sources.base import Facts, Settings, Source
+from taggers.sources.base import Facts, Sentences, Settings, Source
 from taggers.token_lists import fields_of, file_columns, is_token_list, labels_in, names_fields, words
 from taggers.trainer import Curve, Dataset, encoded, figures_of, new_optimizer, warn_of_memory
 
 
-def as_sentences(X: Any) -> Any:
+def as_sentences(X: Sentences) -> Any:
     """X with lengths: generators become lists."""
     if isinstance(X, Columns):
         return X
@@ -39,7 +40,7 @@ def as_sentences(X: Any) -> Any:
     return [as_tokens(sentence) for sentence in X]
 
 
-def as_labelled(X: Any, y: Any, task: str = "") -> tuple[Any, Any, FileColumns]:
+def as_labelled(X: Sentences, y: Any, task: str = "") -> tuple[Any, Any, FileColumns]:
     """X as sentences, y, and the columns for `TaggerModel.files` if the sentences are TokenLists.
 
     For TokenLists, y can name the field of the labels, or several fields whose values a label joins.
@@ -67,12 +68,12 @@ def as_tokens(sentence: Any) -> list[Any]:
     return list(sentence)
 
 
-def n_sentences(X: Any) -> int:
+def n_sentences(X: Sentences) -> int:
     """The number of sentences."""
     return X.n_sentences if isinstance(X, Columns) else len(X)
 
 
-def input_width(X: Any, gold: GoldLabels) -> int:
+def input_width(X: Sentences, gold: GoldLabels) -> int:
     """The number of input columns: those before the column of the labels."""
     if isinstance(X, Columns):
         return X.width if gold.column is None else gold.column
@@ -88,7 +89,9 @@ class MemorySource(Source[Dataset, Optimizer]):
 
     kind = "memory"
 
-    def __init__(self, X: Any, y: Any, sample_weight: Any = None, *, file: Labelled | None = None) -> None:
+    def __init__(
+        self, X: Sentences, y: Any, sample_weight: SampleWeight = None, *, file: Labelled | None = None
+    ) -> None:
         self.X, self.y, self._columns = as_labelled(X, y)
         self.sample_weight, self.file = sample_weight, file
         self._fingerprint, self._patterns, self._warned = 0, [1.0], False
