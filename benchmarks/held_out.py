@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import reach
-from benchmarks.harness import measurements, peak_memory, publish, spread, table
+from benchmarks.harness import kept_figures, measurements, peak_memory, publish, spread, table
 from taggers.features.attributes import CLUSTER
 from taggers.features.template import fitting_template
 
@@ -38,7 +38,8 @@ def main(*, quick: bool = False, tasks: Sequence[str] = ()) -> None:
     """Publish a table; quick: two corpora, one seed, and few iterations of CRFsuite."""
     names, seeds = (("Danish", "BC5CDR"), 1) if quick else (tasks or CORPORA, SEEDS)
     iterations = 5 if quick else reach.ITERATIONS
-    kept: Kept = {}
+    title = f"held-out{'-quick' if quick else ''}"
+    kept: Kept = dict(kept_figures(title)) if tasks else {}
     for name in names:
         write(name)
         jobs = {
@@ -48,7 +49,7 @@ def main(*, quick: bool = False, tasks: Sequence[str] = ()) -> None:
                for one in FEATURES},
         }  # fmt: skip
         kept[name] = {program: measurements(MODULE, wanted) for program, wanted in jobs.items()}
-    publish(f"held-out{'-quick' if quick else ''}", f"{report(kept)}\n\n{summary(kept)}", kept)
+    publish(title, f"{report(kept)}\n\n{summary(kept)}", kept)
 
 
 def report(kept: Kept) -> str:
@@ -151,22 +152,28 @@ def measure(
     features: str = "",
     iterations: int = 0,
     part: str = "train",
+    search: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Train with a command, or with python-crfsuite if there is no seed: CPU s, peak MB and test score."""
+    """Train with a command, or with python-crfsuite if there is no seed: CPU s, peak MB and test score.
+
+    search: options of `tune`, to use it instead of `train`; the result then has the options that it chose.
+    """
     train, held_out, test = (FILES / f"{name}.{one}" for one in (part, "dev", "test"))
     if seed is None:
         return crfsuite(name, features, iterations, train)
     from taggers import commands
 
     model, task = FILES / f"{name}.ssvm", reach.SETS[name][0]
-    words = ["train", task, str(train), "-o", str(model), "--seed", str(seed), "-q"]
-    words += ["--dev", str(held_out)] if dev else []
-    subprocess.run([sys.executable, "-P", "-c", CHILD, *words], check=True, capture_output=True)
+    words = ["tune" if search else "train", task, str(train), "-o", str(model), "--seed", str(seed), "-q"]
+    words += [*(["--dev", str(held_out)] if dev else []), *search]
+    done = subprocess.run([sys.executable, "-P", "-c", CHILD, *words], check=True, capture_output=True)
+    chosen = done.stdout.decode().partition(f"{train} ")[2].partition("--dev")[0]
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     found = commands.evaluate(model, test)
     return {
         "train": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss / 1024,
         "test": 100 * (found.accuracy if task == "pos" else found.f1),
+        **({"options": chosen.replace(f"--seed {seed}", "").strip()} if search else {}),
     }  # fmt: skip
 
 
