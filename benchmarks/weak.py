@@ -4,6 +4,8 @@
 * Distant labels: Wikigold as BOND labels it. The word classes come from another text, spaCy's Brown clusters.
 * Crowds: 20 simulated annotators with skills from 0.5 to 0.95 and their own confusions; 3 to 5 of them label
   each of the first 3,000 sentences. Tagger and consensus use no gold labels.
+* Odd crowds: 4 annotators label each of 600 sentences; many of them miss phrases, shift borders, confuse
+  types, label nothing or invent phrases. The labels are compared with gold, without training.
 * A teacher: spaCy's es_core_news_sm labels the text of esp.train. The score is the agreement with the teacher
   on esp.testb, and both are timed there; the teacher runs only the components that it needs.
 * Errors: 5% of the phrases (EWT: tokens) of the training sets get another type, another border, or lose their
@@ -20,11 +22,12 @@ from __future__ import annotations
 import json
 import random
 import statistics
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -35,6 +38,20 @@ SEEDS = 3
 ANNOTATORS, SENTENCES = 20, 3000
 TEACHER = "es_core_news_sm"
 ERRORS = 0.05
+# How often an annotator misses a phrase, shifts a border, takes one type for another, and labels a word as a
+# phrase of a random type.
+HABITS = {
+    "good": (0.05, 0.05, 0.05, 0.002), "mixed": (0.1, 0.1, 0.1, 0.005), "misses": (0.5, 0.05, 0.05, 0.002),
+    "shifts": (0.05, 0.5, 0.05, 0.002), "confuses": (0.05, 0.05, 0.6, 0.002), "lazy": (1.0, 0.0, 0.0, 0.0),
+    "spams": (1.0, 0.0, 0.0, 0.12),
+}  # fmt: skip
+CROWDS = {
+    "mixed": ["mixed"] * 20,
+    **{f"{who}, one of two": ["good", "mixed", who, who] * 4 for who in ("misses", "shifts", "confuses")},
+    **{f"{who}, one of four": ["mixed", "mixed", "mixed", who] * 5 for who in ("lazy", "spams")},
+    "four annotators": ["mixed", "misses", "shifts", "lazy"],
+}
+MERGED = 600  # sentences
 Rows = list[list[Any]]
 
 
@@ -91,8 +108,8 @@ def distant(way: str, seed: int) -> tuple[Any, Rows, Rows, Rows]:
     options: dict[str, Any] = {}
     if "classes" in way:
         options["classes"] = ["spacy:en"]  # Brown clusters, from spacy-lookups-data
-    if "C = 0.02" in way:
-        options["C"] = 0.02
+    if "knowledge" in way:
+        options["knowledge"] = "en"  # names, capitals, frequencies and Brown clusters of packages
     tagger: Any = NerTagger(random_state=seed, **options)
     if way == "O elsewhere":
         tagger.fit(X, y)
@@ -105,7 +122,7 @@ def distant(way: str, seed: int) -> tuple[Any, Rows, Rows, Rows]:
 
 
 def crowd(y: Rows, seed: int, *, phrases: bool) -> dict[str, Rows]:
-    """The answers of simulated annotators."""
+    """The answers of simulated annotators with their own skills and confusions."""
     from taggers.labels.schemes import OUTSIDE, encode, spans
 
     rng = random.Random(seed)
@@ -139,6 +156,72 @@ def crowd(y: Rows, seed: int, *, phrases: bool) -> dict[str, Rows]:
                 found = encode(kept, n, "IOB2")
             votes[f"annotator {who}"][number] = found
     return votes
+
+
+def odd_crowd(y: Rows, habits: Sequence[str], each: int, seed: int) -> dict[str, Rows]:
+    """The answers of annotators with habits (see `HABITS`); so many of them label each sentence."""
+    from taggers.labels.schemes import OUTSIDE, encode, spans
+
+    rng = random.Random(seed)
+    kinds = sorted({one[2:] for row in y for one in row if one != OUTSIDE})
+    wrong = [{kind: rng.choice([k for k in kinds if k != kind]) for kind in kinds} for _ in habits]
+    votes: dict[str, Rows] = {f"annotator {k}": [[None] * len(row) for row in y] for k in range(len(habits))}
+    for number, row in enumerate(y):
+        for who in rng.sample(range(len(habits)), each):
+            n, (missed, shifted, confused, invented) = len(row), HABITS[habits[who]]
+            given = [(at, at + 1, rng.choice(kinds)) for at in range(n) if rng.random() < invented]
+            for kind, start, stop in spans(row, "IOB2"):
+                if rng.random() >= missed:
+                    if rng.random() < shifted:
+                        borders = [(start - 1, stop), (start + 1, stop), (start, stop - 1), (start, stop + 1)]
+                        start, stop = rng.choice([(a, b) for a, b in borders if 0 <= a < b <= n] or [(0, n)])
+                    given.append((start, stop, wrong[who][kind] if rng.random() < confused else kind))
+            kept: list[tuple[str, int, int]] = []
+            for start, stop, kind in sorted(given):
+                if not kept or start >= kept[-1][2]:
+                    kept.append((kind, start, stop))
+            votes[f"annotator {who}"][number] = encode(kept, n, "IOB2")
+    return votes
+
+
+def merged_by(way: str, habit: str, seed: int) -> tuple[Rows, Rows]:
+    """The gold labels, and the labels that one way to merge answers gives."""
+    from corpora import find
+    from taggers import read_sentences
+    from taggers.weak import aggregate
+
+    X, y = read_sentences(find("conll2002") / "esp.train", inputs=[0])
+    X, y = X[:MERGED], y[:MERGED]
+    votes = odd_crowd(y, CROWDS[habit], 4, seed)
+    if way == "skweak":
+        return y, skweak_hmm(X, votes)
+    if way != "aggregate":
+        return y, {"majority": majority, "Dawid-Skene": dawid_skene}[way](votes)
+    return y, aggregate(votes).best()
+
+
+def skweak_hmm(X: Rows, votes: dict[str, Rows]) -> Rows:
+    """The most probable labels by skweak's hidden Markov model."""
+    import spacy
+    from skweak.aggregation import HMM
+
+    from taggers.labels.schemes import encode, spans
+
+    vocabulary = spacy.blank("xx").vocab
+    docs = [spacy.tokens.Doc(vocabulary, words=words) for words in X]
+    kinds = set()
+    for name, rows in votes.items():
+        for doc, row in zip(docs, rows, strict=True):
+            if row and row[0] is not None:
+                found = spans(row, "IOB2")
+                kinds |= {kind for kind, _, _ in found}
+                doc.spans[name] = [spacy.tokens.Span(doc, a, b, label=kind) for kind, a, b in found]
+    with redirect_stdout(sys.stderr):  # it prints its progress
+        merged = list(HMM("merged", sorted(kinds)).fit_and_aggregate(docs))
+    return [
+        encode([(one.label_, one.start, one.end) for one in doc.spans["merged"]], len(doc), "IOB2")
+        for doc in merged
+    ]
 
 
 def majority(votes: dict[str, Rows]) -> Rows:
@@ -247,14 +330,15 @@ def planted(data: str, way: str, seed: int) -> dict[str, float]:
         found, seconds = cpu_timed(lambda: find_label_errors(X, y, tagger=tagger, random_state=seed))
         ranking = [(one.sentence, one.start, one.stop) for one in found]
     else:
-        from cleanlab.rank import get_label_quality_scores
+        from cleanlab.token_classification.rank import get_label_quality_scores
 
         crossed, seconds = cpu_timed(lambda: cross_predict(tagger, X, y, folds=FOLDS, seed=seed))
         number = {name: k for k, name in enumerate(crossed.names)}
-        labels = np.array([number[one] for one in chain(*y)])
-        scores = get_label_quality_scores(labels, crossed.probabilities.astype(float))
+        each = np.split(crossed.probabilities.astype(float), crossed.sentence_ptr[1:-1])
+        _, of_tokens = get_label_quality_scores([[number[one] for one in row] for row in y], each)
         tokens = [(number, k, k + 1) for number, row in enumerate(y) for k in range(len(row))]
-        ranking = [tokens[at] for at in np.argsort(scores, kind="stable").tolist()]
+        order = np.argsort(np.concatenate(of_tokens), kind="stable")
+        ranking = [tokens[at] for at in order.tolist()]
     return {"score": precision_at_half(ranking, places), "seconds": seconds}
 
 
@@ -284,6 +368,9 @@ def measure(data: str, way: str, seed: int) -> dict[str, Any]:
         return taught(way, seed)
     if data.startswith("errors in "):
         return planted(data.removeprefix("errors in "), way, seed)
+    if data in CROWDS:
+        (gold, found), seconds = cpu_timed(lambda: merged_by(way, data, seed))
+        return {"score": f1(gold, found), "seconds": seconds}
     learn: dict[str, Callable[[str, int], tuple[Any, Rows, Rows, Rows]]] = {
         "BC5CDR": dictionaries, "Wikigold": distant,
         "Spanish": lambda way, seed: annotated("conll2002", way, seed),
@@ -299,10 +386,11 @@ WAYS: dict[str, Sequence[str]] = {
         "O elsewhere",
         "distant labels",
         "distant labels, word classes",
-        "distant labels, word classes, C = 0.02 (best on gold dev)",
+        "distant labels, knowledge",
     ),
     "Spanish": ("majority", "Dawid-Skene", "distil", "gold labels"),
     "EWT": ("majority", "Dawid-Skene", "distil", "gold labels"),
+    **dict.fromkeys(CROWDS, ("majority", "Dawid-Skene", "skweak", "aggregate")),
     "teacher": ("entities", "parts of speech"),
     "errors in Spanish": ("doubts", "cleanlab"),
     "errors in BC5CDR": ("doubts", "cleanlab"),
@@ -336,9 +424,10 @@ def main(*, quick: bool = False, tasks: Sequence[str] = ()) -> None:
         return [f"{slow:,.0f}", f"{fast:,.0f}", f"{fast / slow:.0f}"]
 
     errors = [data for data in WAYS if data.startswith("errors in ")]
-    learned = [data for data in WAYS if data not in (*errors, "teacher")]
+    learned = [data for data in WAYS if data not in (*errors, *CROWDS, "teacher")]
     tables = [
         (["data", "learned from", "F1 (EWT: accuracy)", "CPU s"], rows(learned, seconds)),
+        (["annotators", "merged by", "F1 of the labels", "CPU s"], rows([*CROWDS], seconds)),
         (["", "labels", "agreement", "teacher, tokens/CPU s", "student", "ratio"], rows(["teacher"], speeds)),
         (["", "ranked by", "precision where half are found", "CPU s"], rows(errors, seconds)),
     ]

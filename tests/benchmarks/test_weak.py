@@ -2,8 +2,11 @@
 
 import random
 
-from benchmarks.weak import accuracy, crowd, dawid_skene, f1, majority
+import pytest
+
+from benchmarks.weak import CROWDS, accuracy, crowd, dawid_skene, f1, majority, odd_crowd
 from taggers.labels.schemes import encode, spans
+from taggers.weak import aggregate
 
 
 def labels(n=200):
@@ -38,3 +41,16 @@ def test_rivals_are_better_than_the_average_annotator():
 
 def test_f1_counts_phrases():
     assert f1([["B-A", "I-A", "O", "B-B"]], [["B-A", "O", "O", "B-B"]]) == 50
+
+
+@pytest.mark.parametrize("habits", CROWDS)
+def test_the_aggregation_is_ahead_of_majority_and_dawid_skene_whatever_the_crowd(habits):
+    rng, y = random.Random(1), []
+    for _ in range(400):
+        starts = [at for at in (1, 6, 11) if rng.random() < 0.5]
+        chosen = [(rng.choice(["LOC", "ORG", "PER"]), at, at + rng.choice([1, 2, 2, 3])) for at in starts]
+        y.append(encode(chosen, 16, "IOB2"))
+    votes = odd_crowd(y, CROWDS[habits], 4, seed=3)
+    found = f1(y, aggregate(votes).best())
+    assert found > f1(y, majority(votes))
+    assert found > f1(y, dawid_skene(votes))
