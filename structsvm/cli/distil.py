@@ -60,6 +60,10 @@ def distil(
     report: Annotated[
         str | None, typer.Option(help="Write a page about the sources and what the tagger learned.")
     ] = None,
+    merged: Annotated[
+        str | None,
+        typer.Option(help="Write the labels of all sources merged, with confidences (JSON lines)."),
+    ] = None,
     format: Format = "auto",
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
@@ -83,8 +87,8 @@ def distil(
             task, raw, output, gazetteers=gazetteer or (), phrases=phrases, patterns=patterns or (),
             regexes=regex or (), teachers=teacher or (), annotators=annotators or (),
             columns=[] if column is None else list(map(column_choice, column.split(","))), gold=gold,
-            cache=cache, report=report, format=format, encoding=encoding, told=told if shown else None,
-            **given(options),
+            cache=cache, report=report, merged=merged, format=format, encoding=encoding,
+            told=told if shown else None, **given(options),
         )  # fmt: skip
         if not quiet:
             print("\r" * shown + "\n".join(done.summary()), file=sys.stderr)

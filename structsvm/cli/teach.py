@@ -44,6 +44,10 @@ def teach(
     model: Annotated[str | None, typer.Option(help="Model to start from.")] = None,
     begin: Annotated[list[str] | None, typer.Option(help="Labelled file to learn first.")] = None,
     merge: Merge = None,
+    merged: Annotated[
+        str | None,
+        typer.Option(help="Write the labels of all annotators merged, with confidences, then exit."),
+    ] = None,
     export: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,10 +77,14 @@ def teach(
         given = {name: value for name, value in options.items() if value not in (None, [])}
         teaching = commands.teach(
             task, file, output, labels=[name for name in labels.split(",") if name.strip()], model=model,
-            begin=begin or (), merge=merge or (), journal=journal, annotator=annotator, random=random,
-            inputs=None if columns is None else columns.split(","),
+            begin=begin or (), merge=merge or (), merged=merged, journal=journal, annotator=annotator,
+            random=random, inputs=None if columns is None else columns.split(","),
             format=format, encoding=encoding, **given,
         )  # fmt: skip
+        if merged and not export:
+            with teaching.session:
+                print("\n".join(teaching.notes), file=sys.stderr)
+            return
         run(teaching, export or (), host=host, port=port, no_browser=no_browser, allow_hosts=allow_host or ())
 
 

@@ -17,6 +17,7 @@ from taggers.tagger import TASKS
 from taggers.weak import sources as weak
 from taggers.weak.distil import Distilled
 from taggers.weak.distil import distil as learn
+from taggers.weak.merging import write_merged
 from taggers.weak.report import html_report
 
 CHOICES = ("ner", "chunk", "pos", "label")
@@ -37,6 +38,7 @@ def distil(
     gold: str | Path | None = None,
     cache: str | Path | None = None,
     report: str | Path | None = None,
+    merged: str | Path | None = None,
     format: str = "auto",
     encoding: str = "utf-8",
     told: Callable[[str, int], Any] | None = None,
@@ -60,12 +62,15 @@ def distil(
     )
     files = [one.partition("=")[2] for one in gazetteers]
     read = [raw, phrases, *files, *patterns, *annotators, gold]
-    check_saving(output, [*read, cache, report])
-    for written in (cache, report):
-        if written is not None:
-            check_output(written, *read)
-    if cache is not None and report is not None and Path(cache).resolve() == Path(report).resolve():
-        raise ValueError(f"--cache and --report are the same file, {cache}; choose different names")
+    more = {"--cache": cache, "--report": report, "--merged": merged}
+    check_saving(output, [*read, *more.values()])
+    for name, written in more.items():
+        if written is None:
+            continue
+        check_output(written, *read)
+        for other, path in more.items():
+            if other > name and path is not None and Path(path).resolve() == Path(written).resolve():
+                raise ValueError(f"{name} and {other} are the same file, {path}; choose different names")
     tagger = TASKS[task](**{name: value for name, value in options.items() if value is not None})
     checked_settings(tagger)
     with open_columns(raw, format, encoding=encoding, prefers_text=True) as opened:
@@ -87,9 +92,13 @@ def distil(
         raise ValueError(
             "there are no sources; add --gazetteer, --regex, --patterns, --teacher or --annotators"
         )
+    if merged is not None and (len(made) < 2 or not (annotators or teachers)):
+        raise ValueError("--merged needs two sources at least, annotators or teachers among them")
     known = None if gold is None else weak.read_words(gold, **labelled)
     done = learn(X, made, task=task, tagger=tagger, gold=known, cache=cache, callback=told)
     done.tagger.save(output)
+    if merged is not None and done.consensus is not None:
+        write_merged(merged, done.X, done.consensus)
     if report is not None:
         with atomic_write(report) as out:
             out.write(html_report(done, title=str(output)).encode())

@@ -66,6 +66,16 @@ class Consensus:
         said, true = table[:, :-1][:, at].sum(), table[at].sum()
         return float(right / max(said, 1e-9)), float(right / max(true, 1e-9))
 
+    def best(self) -> list[list[str]]:
+        """The most probable labels of each sentence."""
+        flat = [self.names[k] for k in self.path.tolist()]
+        return [flat[a:b] for a, b in pairwise(self.sentence_ptr.tolist())]
+
+    def confidence(self) -> list[list[float]]:
+        """The probability of each of these labels."""
+        flat = self.posterior[np.arange(len(self.path)), self.path].tolist()
+        return [flat[a:b] for a, b in pairwise(self.sentence_ptr.tolist())]
+
     def sets(self, share: float) -> list[list[Any]]:
         """The labels of each token with at least this share of the largest probability; None if unanswered.
 

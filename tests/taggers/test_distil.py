@@ -256,6 +256,26 @@ def test_a_teacher_is_asked_once(folder):
     assert (folder / "s.ssvm").read_bytes() == (folder / "t.ssvm").read_bytes()
 
 
+def test_annotators_are_merged_with_confidences(folder):
+    X, y = corpus()
+    names = ["a.jsonl"]
+    for seed, name in enumerate(["b.jsonl", "c.jsonl"]):
+        rows = zip(X, crowd(y, 0.7, seed), strict=True)
+        lines = [json.dumps({"tokens": words, "ner_tags": labels}) for words, labels in rows]
+        (folder / name).write_text("\n".join(lines))
+        names.append(name)
+    args = [one for name in names for one in ("--annotators", name)]
+    done = run("distil", "ner", "raw.txt", *args, "--merged", "gold.jsonl", "-o", "m.ssvm", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in (folder / "gold.jsonl").read_text().splitlines()]
+    assert [line["tokens"] for line in lines] == X
+    assert share([line["labels"] for line in lines], y) > 0.99
+    sure = list(chain(*(line["confidence"] for line in lines)))
+    assert 0 < min(sure) < max(sure) <= 1
+    trained = run("train", "ner", "gold.jsonl", "-o", "n.ssvm", cwd=folder)
+    assert trained.returncode == 0, trained.stderr
+
+
 def test_labels_of_the_raw_file_are_never_read(folder):
     X, y = corpus()
     rng = random.Random(0)

@@ -84,6 +84,27 @@ def test_a_colleague_is_merged_once_and_kappa_is_shown(folder):
         assert "a.txt: 3 answers" in said
 
 
+def test_journals_are_merged_into_one_file_with_confidences(folder):
+    answered(folder, 3, name="bob", wrong=["Paris"])
+    answered(folder, 3, name="eve")
+    answered(folder, 2)
+    command = ("teach", "ner", "raw.txt", "-o", "m.ssvm", "--merged", "gold.jsonl", "--format", "columns")
+    alone = run(*command, cwd=folder)
+    assert (alone.returncode, b"add --merge" in alone.stderr) == (2, True), alone.stderr
+    others = ("--merge", "bob.answers.jsonl", "--merge", "eve.answers.jsonl")
+    done = run(*command, *others, cwd=folder)
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"gold.jsonl: " in done.stderr
+    lines = [json.loads(line) for line in (folder / "gold.jsonl").read_text().splitlines()]
+    assert len(lines) >= 3
+    for line in lines:
+        assert len(line["tokens"]) == len(line["labels"]) == len(line["confidence"])
+        assert all(0 < one <= 1 for one in line["confidence"])
+        for word, label in zip(line["tokens"], line["labels"], strict=True):
+            if word == "Paris":
+                assert label == "B-LOC"  # two of three say so
+
+
 def test_a_labelled_file_can_begin_a_session(folder):
     (folder / "begin.txt").write_text("Lima B-LOC\nis O\nfar O\n\n")
     command = ("teach", "ner", "raw.txt", "-o", "m.ssvm", "--begin", "begin.txt", "--export", "a.txt")
