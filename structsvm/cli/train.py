@@ -72,7 +72,7 @@ def train(
     structsvm train ner news.conll letters.jsonl -o ner.ssvm
 
     The tasks ud, lemma and parse take only -o, --dtype, --prune, --seed, --encoding and -q; ud and parse
-    also take --search, and ud also takes --dev and --layers.
+    also take --search and --jobs, and ud also takes --dev and --layers.
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from structsvm.cli.progress import Progress
@@ -107,6 +107,8 @@ def train_layers(
 
     taken = {name: options.pop(name) for name in ("dtype", "prune", "random_state")}
     dev = options.pop("dev") if task == "ud" else None
+    jobs = None if task == "lemma" else options.pop("jobs")
+    threads = {} if jobs is None else {"jobs": jobs}
     given = [ALL[name].flag for name, value in options.items() if value is not None]
     given += [flag for flag, value in named.items() if value not in (None, "auto", "conllu")]
     if given:
@@ -119,11 +121,11 @@ def train_layers(
         if task == "lemma":
             pipeline = commands.train_lemma(file, output, **common)
         elif task == "parse":
-            pipeline = commands.train_parse(file, output, search=search, **common)
+            pipeline = commands.train_parse(file, output, search=search, **threads, **common)
         else:
             if layers is not None:
                 common["layers"] = [name.strip() for name in layers.split(",")]
-            pipeline = commands.train_ud(file, output, dev=dev, search=search, **common)
+            pipeline = commands.train_ud(file, output, dev=dev, search=search, **threads, **common)
     if not quiet:
         report = pipeline.report
         size = f"{counted(report['sentences'], 'sentence')}, {counted(report['tokens'], 'token')}"

@@ -13,6 +13,7 @@ import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
+from structsvm.validation import n_threads
 from taggers.commands.matching import check_values
 from taggers.commands.training import check_saving
 from taggers.conlleval import Evaluation
@@ -62,6 +63,7 @@ def train_ud(
     dtype: str = "float32",
     prune: float | None = None,
     random_state: int = 0,
+    jobs: int = 1,
     callback: Any = None,
 ) -> Pipeline:
     """Train a splitter of text, tags, lemmas and dependency trees on a CoNLL-U file, and save one model file.
@@ -73,6 +75,8 @@ def train_ud(
         if the file has no trees.
     search
         For trees, greedy (the default), exact or accurate.
+    jobs
+        The number of threads that predict the tags from which trees are learned; 0 uses all cores.
     """
     named = layers is not None or search is not None
     layers = LAYERS if layers is None else layers
@@ -80,6 +84,8 @@ def train_ud(
     check_search(search)
     if search and "parse" not in layers:
         raise ValueError("--search needs trees; add parse to --layers or leave out --search")
+    if jobs != 1 and "parse" not in layers:
+        raise ValueError("--jobs needs trees; add parse to --layers or leave out --jobs")
     check_saving(output, (file, dev), dtype, prune)
     columns = read(file, encoding)
     held_out = None if dev is None else read(dev, encoding)
@@ -99,7 +105,7 @@ def train_ud(
     raw = raw_text(columns.data)
     pipeline = train_pipeline(
         columns, raw, heads=heads, dev=held_out, layers=layers, search=search or "greedy",
-        random_state=random_state, callback=callback,
+        random_state=random_state, jobs=n_threads(jobs), callback=callback,
     )  # fmt: skip
     if raw.strange:
         warnings.warn(
@@ -164,10 +170,13 @@ def train_parse(
     dtype: str = "float32",
     prune: float | None = None,
     random_state: int = 0,
+    jobs: int = 1,
     callback: Any = None,
 ) -> Pipeline:
     """Train dependency trees on a CoNLL-U file, given its other columns, and save one model file."""
     check_search(search)
+    if jobs != 1 and search in (None, "greedy"):
+        raise ValueError("--jobs needs --search exact or accurate; otherwise nothing runs in threads")
     check_saving(output, (file,), dtype, prune)
     columns = read(file, encoding)
     check_conllu(columns.data, columns.name)
@@ -182,8 +191,9 @@ def train_parse(
             stacklevel=2,
         )
     pipeline = train_trees(
-        columns, heads, search=search or "greedy", random_state=random_state, callback=callback
-    )
+        columns, heads, search=search or "greedy", random_state=random_state, jobs=n_threads(jobs),
+        callback=callback,
+    )  # fmt: skip
     pipeline.save(output, dtype=dtype, prune=prune)
     return pipeline
 

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from structsvm.files.codec import Array, Field, Table, mapped, names, text
 from structsvm.files.sparse_weights import SparseRows, shared_bytes
-from structsvm.threads import in_threads
+from structsvm.signals import Stop
+from structsvm.threads import for_each, in_threads, stoppable
 from taggers.dependencies._graph import Graph
 from taggers.dependencies._greedy import Arcs
 from taggers.dependencies._labeller import Labels
@@ -359,10 +360,11 @@ def train_parser(
     search: str = "greedy",
     random_state: int = 0,
     epochs: int = EPOCHS,
+    jobs: int = 1,
 ) -> DependencyParser:
     """Learn from words with their tags, heads (0 is the root) and the labels of their arcs.
 
-    search: `greedy`, `exact` or `accurate`, see GRAPHS.
+    search: `greedy`, `exact` or `accurate`, see GRAPHS. jobs: the number of threads that jackknife.
     """
     table = attributes(forms, values, guessed=search != "greedy")
     ptr, heads = np.ascontiguousarray(sentence_ptr, np.int64), np.ascontiguousarray(heads, np.int32)
@@ -378,7 +380,7 @@ def train_parser(
     parser = _greedy(parser, table, ptr, heads, gold, random_state, (epochs, epochs))
     if search == "greedy":
         return parser
-    guess = _jackknifed(parser, table, ptr, heads, gold, random_state)
+    guess = _jackknifed(parser, table, ptr, heads, gold, random_state, jobs)
     parser = replace(parser, graph=GRAPHS[search])
     graph = parser.graph_machine(random_state=random_state)
     for _ in range(GRAPH_EPOCHS):
@@ -405,14 +407,15 @@ def _greedy(
 
 def _jackknifed(
     parser: DependencyParser, table: np.ndarray, ptr: np.ndarray, heads: np.ndarray, gold: np.ndarray,
-    random_state: int,
+    random_state: int, jobs: int,
 ) -> np.ndarray:  # fmt: skip
     """Parse each sentence with a greedy parser that has not seen it; add the labels to the attributes."""
     n, lengths = len(ptr) - 1, np.diff(ptr)
     guess, labels = np.zeros_like(heads), np.zeros_like(heads)
     fold = np.arange(n) // min(NEIGHBOURS, max(n // FOLDS, 1)) % FOLDS
     empty = DependencyParser.empty(parser.labels, parser.roots)
-    for k in range(min(FOLDS, n)):
+
+    def trees(k: int) -> None:
         used = fold != k if n > 1 else fold == k
         words = np.repeat(used, lengths)
         own = np.ascontiguousarray(table[np.concatenate([[True, True], words])])
@@ -422,5 +425,8 @@ def _jackknifed(
         for sentence in np.flatnonzero(fold == k).tolist():
             arcs.parse(table, ptr, guess, sentence, sentence + 1)
             labeller.label(table, ptr, guess, labels, sentence, sentence + 1)
+
+    stop = Stop()
+    for_each(stoppable(trees, stop), min(FOLDS, n), jobs, stop)
     parser.guess(table, labels, 0, len(labels))
     return guess

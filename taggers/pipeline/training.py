@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from structsvm.signals import Stop
+from structsvm.threads import for_each, stoppable
 from taggers.dependencies.parser import DependencyParser, train_parser
 from taggers.formats._columns import Columns
 from taggers.formats.conllu_text import RawText
 from taggers.labels.label_encoding import GoldLabels
 from taggers.lemmas import Lemmatizer, train_lemmatizer
+from taggers.memory import release_memory
 from taggers.pipeline.layers import COLUMNS, LAYERS, Found, Pipeline, extended, part, values_of
 from taggers.splitter import train_splitter
 from taggers.tagger import MorphTagger, PosTagger
@@ -44,6 +47,7 @@ def train_pipeline(
     layers: Collection[str] = LAYERS,
     search: str = "greedy",
     random_state: int = 0,
+    jobs: int = 1,
     callback: Any = None,
 ) -> Pipeline:
     """Learn from the form and the columns COLUMNS; those that are empty are left out.
@@ -52,7 +56,8 @@ def train_pipeline(
     spaces.
     heads: the head of each word, counted from 1 in its sentence; None trains no parser.
     dev: development data; with it, the layers for UPOS, XPOS and FEATS keep the weights of their best pass.
-    layers: which layers to train; upos always is. search: for trees, see `train_parser`.
+    layers: which layers to train; upos always is. search: for trees, see `train_parser`. jobs: the number
+    of threads that jackknife; it changes nothing else.
     callback: as for taggers; its method `layer`, if it has one, gets the name of each layer that begins.
     """
     used = _used(columns)
@@ -69,8 +74,8 @@ def train_pipeline(
         pipeline.lemmatizer = _lemmatizer(columns, used, **common)
     if heads is not None and "parse" in layers:
         _begin("parse", callback)
-        found = jackknifed(columns, pipeline, parts, random_state=random_state)
-        pipeline.parser = _parser(columns, found, heads, search, random_state)
+        found = jackknifed(columns, pipeline, parts, random_state=random_state, jobs=jobs)
+        pipeline.parser = _parser(columns, found, heads, search, random_state, jobs)
     return pipeline
 
 
@@ -107,7 +112,7 @@ def _tags(
 
 
 def jackknifed(
-    columns: Columns, pipeline: Pipeline, parts: Sequence[str], *, random_state: int = 0
+    columns: Columns, pipeline: Pipeline, parts: Sequence[str], *, random_state: int = 0, jobs: int = 1
 ) -> dict[str, Found]:
     """Predict the tags of each sentence with taggers that have not seen it, so that they are as in new text.
 
@@ -117,17 +122,21 @@ def jackknifed(
     if n == 1:
         return pipeline.tag(columns)
     fold = np.arange(n) // min(BLOCK, max(n // FOLDS, 1)) % FOLDS
+
+    def tags(k: int) -> dict[str, Found]:
+        tagger = _tags(_sentences(columns, fold != k), parts, random_state=random_state, epochs=FOLD_EPOCHS)
+        tagger.lemmatizer = pipeline.lemmatizer
+        return tagger.tag(_sentences(columns, fold == k))
+
     places: dict[str, dict[str, int]] = {}
     ids: dict[str, np.ndarray] = {}
-    for k in range(min(FOLDS, n)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the layers have already warned about the file
-            tagger = _tags(
-                _sentences(columns, fold != k), parts, random_state=random_state, epochs=FOLD_EPOCHS
-            )
-        tagger.lemmatizer = pipeline.lemmatizer
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the layers have already warned about the file
+        stop = Stop()
+        folds = for_each(stoppable(tags, stop), min(FOLDS, n), jobs, stop)
+    for k, found in enumerate(folds):
         tokens = np.repeat(fold == k, np.diff(columns.sentence_ptr))
-        for name, one in tagger.tag(_sentences(columns, fold == k)).items():
+        for name, one in found.items():
             known = places.setdefault(name, {})
             to = np.array([known.setdefault(value, len(known)) for value in one.names], np.int32)
             ids.setdefault(name, np.zeros(columns.n_tokens, np.int32))[tokens] = to[one.ids]
@@ -146,17 +155,17 @@ def _sentences(columns: Columns, keep: np.ndarray) -> Columns:
 
 
 def _parser(
-    columns: Columns, found: dict[str, Found], heads: np.ndarray, search: str, random_state: int
+    columns: Columns, found: dict[str, Found], heads: np.ndarray, search: str, random_state: int, jobs: int
 ) -> DependencyParser:
     labels = columns.texts(COLUMNS.index("deprel") + 1)
     forms = columns.texts(0)
     return train_parser(
-        forms, found, columns.sentence_ptr, heads, labels, search=search, random_state=random_state
+        forms, found, columns.sentence_ptr, heads, labels, search=search, random_state=random_state, jobs=jobs
     )
 
 
 def train_trees(
-    columns: Columns, heads: np.ndarray, *, search: str = "greedy", random_state: int = 0,
+    columns: Columns, heads: np.ndarray, *, search: str = "greedy", random_state: int = 0, jobs: int = 1,
     callback: Any = None,
 ) -> Pipeline:  # fmt: skip
     """Learn trees only, from the form, the heads and the columns COLUMNS as they are in the file."""
@@ -166,7 +175,7 @@ def train_trees(
     for place, name in enumerate(COLUMNS[:4], 1):
         if name in used:
             found[name] = values_of(columns, place)
-    parser = _parser(columns, found, heads, search, random_state)
+    parser = _parser(columns, found, heads, search, random_state, jobs)
     parser.reads = [name for name in COLUMNS[:4] if name in used]
     return Pipeline(None, parser=parser)
 
@@ -178,6 +187,7 @@ def train_lemmas(columns: Columns, *, random_state: int = 0, callback: Any = Non
 
 
 def _begin(layer: str, callback: Any) -> None:
+    release_memory()  # of the layer before
     getattr(callback, "layer", lambda name: None)(layer)
 
 

@@ -72,13 +72,29 @@ def test_trees_of_random_words_are_trees_too(folder):
 
 
 def test_the_same_seed_gives_the_same_file_and_threads_change_nothing(folder):
-    run("train", "ud", "train.conllu", "-o", "again.ssvm", cwd=folder)
+    run("train", "ud", "train.conllu", "--jobs", "3", "-o", "again.ssvm", cwd=folder)
     assert (folder / "again.ssvm").read_bytes() == (folder / "ud.ssvm").read_bytes()
     run("train", "ud", "train.conllu", "--seed", "1", "-o", "other.ssvm", cwd=folder)
     assert (folder / "other.ssvm").read_bytes() != (folder / "ud.ssvm").read_bytes()
     (folder / "long.conllu").write_bytes(with_trees(600, 3))
     one, two = (run("tag", "ud.ssvm", "long.conllu", "--jobs", k, cwd=folder).stdout for k in ("1", "3"))
     assert one == two
+
+
+def test_threads_change_nothing_in_a_search_among_all_trees(folder):
+    options = ("train", "parse", "train.conllu", "--search", "exact")
+    for name, jobs in (("one", "1"), ("two", "2")):
+        run(*options, "--jobs", jobs, "-o", f"{name}.ssvm", cwd=folder)
+    assert (folder / "one.ssvm").read_bytes() == (folder / "two.ssvm").read_bytes()
+
+
+def test_jobs_without_effect_are_refused(folder):
+    for words, told in (
+        (["ud", "--layers", "upos"], "--jobs needs trees"),
+        (["parse"], "--jobs needs --search exact or accurate"),
+        (["lemma"], "--jobs is not available for train lemma"),
+    ):
+        refused(run("train", *words, "train.conllu", "--jobs", "2", "-o", "m", cwd=folder), 2, told)
 
 
 def test_a_small_file_parses_nearly_as_well(folder):
