@@ -182,6 +182,45 @@ def test_a_sentence_of_5000_words_becomes_a_tree(folder):
     assert is_tree([int(word["head"]) for word in found])
 
 
+@pytest.mark.parametrize(
+    "change", [lambda data: data.replace(b"\n", b"\r\n"), lambda data: b"\xef\xbb\xbf" + data]
+)
+def test_line_ends_of_windows_and_a_byte_order_mark_do_not_change_the_model(folder, change):
+    (folder / "same.conllu").write_bytes(change((folder / "train.conllu").read_bytes()))
+    run("train", "parse", "same.conllu", "-o", "same.ssvm", cwd=folder)
+    assert (folder / "same.ssvm").read_bytes() == (folder / "parse.ssvm").read_bytes()
+
+
+def test_empty_nodes_ranges_and_enhanced_dependencies_are_not_learned(folder):
+    lines = []
+    for line in (folder / "train.conllu").read_text().split("\n"):
+        fields = line.split("\t")
+        if fields[0] == "2":
+            lines.append("\t".join([f"2-{2}", *fields[1:2], *"________"]))
+        lines.append(
+            "\t".join([*fields[:8], f"{fields[6]}:{fields[7]}", *fields[9:]]) if fields[2:] else line
+        )
+        if fields[0] == "1":
+            lines.append("\t".join(["1.1", "gap", "gap", "VERB", *"____", "0:root", "_"]))
+    (folder / "enhanced.conllu").write_text("\n".join(lines))
+    run("train", "parse", "enhanced.conllu", "-o", "enhanced.ssvm", cwd=folder)
+    assert (folder / "enhanced.ssvm").read_bytes() == (folder / "parse.ssvm").read_bytes()
+
+
+def test_a_sentence_of_5000_words_and_crossing_arcs_can_be_learned(folder):
+    rows = [f"{k}\tw\tw\tX\t_\t_\t{k - 1}\t{'dep' if k > 1 else 'root'}\t_\t_\n" for k in range(1, 5001)]
+    heads = enumerate([3, 0, 2, 1, 2], 1)
+    crossing = "".join(
+        f"{k}\tv\tv\tX\t_\t_\t{head}\t{'dep' if head else 'root'}\t_\t_\n" for k, head in heads
+    )
+    (folder / "odd.conllu").write_text("".join([*rows, "\n", f"{crossing}\n" * 20]))
+    for search in ("greedy", "accurate"):
+        run("train", "parse", "odd.conllu", "--search", search, "-o", "odd.ssvm", cwd=folder)
+        data = run("tag", "odd.ssvm", "odd.conllu", cwd=folder).stdout.decode()
+        for block in data.strip().split("\n\n"):
+            assert is_tree([int(line.split("\t")[6]) for line in block.split("\n")])
+
+
 def test_inspect_shows_the_parser(folder):
     shown = json.loads(run("inspect", "ud.ssvm", "--json", cwd=folder).stdout)["layers"]["parse"]
     assert shown["root"] == ["root"]
