@@ -241,13 +241,15 @@ def windows(
 ) -> list[Bag]:
     """Write the bags of texts and events with times as JSONL, and return them (see `semparse.logs`).
 
-    fields: names of the files, such as "time=timestamp".
+    fields: names of the files, such as "time=timestamp"; a name may occur twice, once for each file.
     """
     check_output(output, texts, events)
     unnamed = [field for field in fields if not all(field.partition("="))]
     if unnamed:
         raise ValueError(f"{unnamed[0]!r} is not a field; write a name and a column, such as time=timestamp")
-    named = dict(field.split("=", 1) for field in fields)
+    named: dict[str, str] = {}
+    for name, column in (field.split("=", 1) for field in fields):
+        named[name] = f"{named[name]},{column}" if name in named else column
     bags = read_windows(texts, events, before=before, after=after, by=by, fields=named)
     _write(output, (bag.to_jsonl() for bag in bags))
     if not any(bag.candidates for bag in bags):

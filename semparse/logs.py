@@ -11,7 +11,8 @@ A time is a number (of seconds, for example) or a date such as 2026-05-01T18:30:
 must be of one kind. Other columns and keys are ignored. Readers raise DataError with file and line.
 
 `fields` gives the names that a log uses: {"time": "at", "rel": "type", "args": "machine,level"} reads the
-event {"at": 13, "type": "start", "machine": "press", "level": 3} as start(press, 3).
+event {"at": 13, "type": "start", "machine": "press", "level": 3} as start(press, 3). If the files use
+different names, list them: {"time": "at,when"}.
 """
 
 from __future__ import annotations
@@ -58,8 +59,9 @@ def read_windows(
 ) -> list[Bag]:
     """The bag of each text of a file, with the events of the other file in its window (`corpora.windows`).
 
-    by: a column of both files, such as the user or the machine. A text then only gets events with its value,
-    and events without a value. fields: the columns of the files by the names that are read here.
+    by: a column of both files, such as the user or the machine, or two, such as "user,who". A text then only
+    gets events with its value, and events without a value. fields: the columns of the files by the names that
+    are read here.
 
     With dates as times, `before` and `after` are seconds. A column `gold` (meanings separated by semicolons,
     none for a text that means nothing) and a column `id` are kept.
@@ -157,7 +159,7 @@ def _renamed(values: dict[str, Any], fields: Mapping[str, str]) -> dict[str, Any
     """The values of a row by the names that are read here; `args` may be several columns."""
     found = {}
     for name, column in fields.items():
-        columns = column.split(",") if name == "args" else [column]
+        columns = column.split(",")
         given = [value for one in columns if (value := _value(values, one)) not in (None, "")]
         if name == "args" and not (len(given) == 1 and isinstance(given[0], list)):
             found[name] = given
@@ -167,8 +169,9 @@ def _renamed(values: dict[str, Any], fields: Mapping[str, str]) -> dict[str, Any
 
 
 def _value(values: Mapping[str, Any], column: str) -> Any:
-    """The value of a column or key; the columns of tables are in lower case."""
-    return values.get(column.strip(), values.get(column.strip().lower()))
+    """The value of a column or key, or of the first of several; the columns of tables are in lower case."""
+    found = (values.get(one.strip(), values.get(one.strip().lower())) for one in column.split(","))
+    return next((value for value in found if value is not None), None)
 
 
 def _objects(lines: list[str], file: str) -> Iterator[Row]:
@@ -223,7 +226,10 @@ def _set_times(row: Row) -> set[str]:
     given = row.values
     name = "start" if given.get("time") in (None, "") else "time"
     if given.get(name) in (None, ""):
-        raise ValueError("has no 'time'; name its column or key with --field, such as --field time=at")
+        raise ValueError(
+            "has no 'time'; name its column or key with --field, such as --field time=at; if "
+            "the files use different names, give both"
+        )
     row.start, kind = _seconds(given[name])
     row.end, other = (row.start, kind) if given.get("end") in (None, "") else _seconds(given["end"])
     return {kind, other}

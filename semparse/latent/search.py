@@ -12,7 +12,7 @@ from semparse.latent._scores import Scores
 from semparse.latent._units import Units
 from semparse.latent.features import View
 from semparse.latent.grammar import Grammar
-from semparse.meaning import MR
+from semparse.meaning import MR, is_name
 from semparse.parse import Node
 
 NOTHING = Units([], [], True)
@@ -96,7 +96,10 @@ class Search:
         rel, _, _, own, args = tree
         name = names["relations"][rel]
         said = [i for i in own if self.view.said(i, name)]
-        return Node(name, self._places(said), tuple(self._node(arg) for arg in args), True)
+        children = tuple(self._node(arg) for arg in args)
+        if children and all(is_name(child.symbol) for child in children):  # words may come in any order
+            children = tuple(sorted(children, key=lambda child: child.symbol))
+        return Node(name, self._places(said), children, True)
 
     def _places(self, words: Sequence[int] | range) -> tuple[int, ...]:
         read = self.view.words

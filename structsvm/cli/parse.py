@@ -84,7 +84,8 @@ def train(
                 counted(len(known.relations), "relation"), counted(symbols, "symbol"),
                 counted(len(parser.lexicon()), "word"),
             ])  # fmt: skip
-            empty = sum(not (bag.candidates and commands.as_tokens(bag.sentence)) for bag in bags)
+            of_use = [bag for bag in bags if bag.candidates or bag.wrong]
+            empty = len(bags) - sum(bool(commands.as_tokens(bag.sentence)) for bag in of_use)
             done = "skipped" if parser.empty_bags == "skip" else "learned no meaning for"
             skipped = f"; {done} {counted(empty, 'sentence')} without candidates or words" if empty else ""
             print(f"{output}: learned {counts} from {seen}{skipped}", file=sys.stderr)

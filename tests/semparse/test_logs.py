@@ -168,3 +168,13 @@ def test_logs_keep_their_own_names_of_fields(folder):
         assert done.returncode != 0
         assert what in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_two_files_may_use_different_names(tmp_path):
+    (tmp_path / "texts.csv").write_text("when,who,text\n1,ann,lights\n1,bob,heat\n")
+    (tmp_path / "events.csv").write_text("at,user,meaning\n2,bob,heat(hall)\n2,ann,light(hall)\n")
+    bags = commands.windows(
+        tmp_path / "texts.csv", tmp_path / "events.csv", tmp_path / "out",
+        by="user,who", fields=["time=at", "time=when"],
+    )  # fmt: skip
+    assert [list(bag.candidates) for bag in bags] == [["light(hall)"], ["heat(hall)"]]
