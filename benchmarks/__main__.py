@@ -79,7 +79,8 @@ BENCHMARKS = {
     "comments": ("comments", ("robocup",)),
     "matching": ("matching", ("robocup",)),
     "concepts": ("concepts", ()),
-    "geoquery": ("geoquery", ("geoquery",)),
+    "geoquery": ("geoquery", ("geoquery", "geoquery_facts")),
+    "clang": ("clang", ("clang",)),
     "home": ("home", ()),
     "small-data": (
         "small_data",
@@ -95,6 +96,7 @@ BENCHMARKS = {
         ),
     ),
     "jobs": ("jobs", ("jobs",)),
+    "slots": ("slots", ("slots",)),
     "sail": ("sail", ("sail",)),
     "streams": ("streams", ()),
     "wheels": ("wheels", ("conll2000",)),
