@@ -381,19 +381,26 @@ def problem_with_loss(model: TaggerModel, settings: Settings) -> SequenceProblem
 
 def new_optimizer(model: TaggerModel, settings: Settings) -> Optimizer:
     """The optimizer that the settings ask for, with nothing learned."""
-    problem, common = problem_with_loss(model, settings), {"random_state": settings["random_state"]}
+    problem, algorithm = problem_with_loss(model, settings), settings["algorithm"]
     if model.labels.outer != "none":
         problem.count = partial(_phrases, list(model.labels.labels))
-    if settings["algorithm"] == "perceptron":
-        return Perceptron(problem, **common)
+    if algorithm == "perceptron":
+        return Perceptron(problem, random_state=settings["random_state"])
     shards = settings["shards"] or 1  # `with_shards` has chosen a number, except for partial_fit
-    if settings["algorithm"] == "larank":
-        common["n_reprocess"] = settings["reprocess"]
-        if shards > 1:
-            return ParallelLaRank(problem, C=settings["C"], shards=shards, jobs=settings["jobs"], **common)
+    if algorithm == "larank" and shards > 1:
+        return ParallelLaRank(problem, shards=shards, jobs=settings["jobs"], **larank_options(settings))
+    if algorithm == "larank":
+        return LaRank(problem, **larank_options(settings))
     kinds: dict[str, Callable[..., Optimizer]]
-    kinds = {"larank": LaRank, "pa": PassiveAggressive, "svmstruct": SVMStruct, "crf": RandomField}
-    return kinds[settings["algorithm"]](problem, C=settings["C"], **common)
+    kinds = {"pa": PassiveAggressive, "svmstruct": SVMStruct, "crf": RandomField}
+    return kinds[algorithm](problem, C=settings["C"], random_state=settings["random_state"])
+
+
+def larank_options(settings: Settings) -> dict[str, Any]:
+    """The options of LaRank, which learns from memory, disk and cluster."""
+    return {
+        "C": settings["C"], "n_reprocess": settings["reprocess"], "random_state": settings["random_state"],
+    }  # fmt: skip
 
 
 def _phrases(

@@ -32,7 +32,7 @@ from taggers.labels.files import Labelled, read_labelled
 from taggers.labels.label_encoding import GoldLabels, detect_scheme
 from taggers.model import TaggerModel
 from taggers.sources.base import Facts, Settings, Source, check_columns_suffice, learn_labels
-from taggers.trainer import RoundCurve, problem_with_loss
+from taggers.trainer import RoundCurve, larank_options, problem_with_loss
 
 ENDS = ("E-", "S-", "L-", "U-")  # of labels in schemes such as IOBES and BILOU
 
@@ -123,7 +123,7 @@ class ClusterSource(Source[Future, DaskLaRank]):
         problem, data = problem_with_loss(model, settings), list(datasets)
         learner = DaskLaRank(
             self.client, problem, data, n_weights=problem.offset + len(model.space) * problem.stride,
-            C=settings["C"], n_reprocess=settings["reprocess"], random_state=settings["random_state"],
+            **larank_options(settings),
         )  # fmt: skip
         self._learner = learner
         if self.checkpoint is not None:  # each further training has a folder of its own

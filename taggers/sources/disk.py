@@ -33,7 +33,7 @@ from taggers.labels._labels import Labels
 from taggers.labels.files import Labelled, paths_of, read_labelled_parts
 from taggers.model import TaggerModel
 from taggers.sources.base import Facts, Settings, Source, check_columns_suffice, learn_labels
-from taggers.trainer import RoundCurve, problem_with_loss
+from taggers.trainer import RoundCurve, larank_options, problem_with_loss
 
 BUCKETS = 64  # ranges of feature keys that are counted one after the other
 MOST_MEMORY = 1e15  # bytes
@@ -132,9 +132,8 @@ class DiskSource(Source[Slice, "DiskLaRank"]):
 
     def learner(self, model: TaggerModel, settings: Settings, datasets: Iterable[Slice]) -> DiskLaRank:
         learner = DiskLaRank(
-            problem_with_loss(model, settings), list(datasets), len(model.space), C=settings["C"],
-            n_reprocess=settings["reprocess"], random_state=settings["random_state"],
-        )  # fmt: skip
+            problem_with_loss(model, settings), list(datasets), len(model.space), **larank_options(settings)
+        )
         if settings["callback"] is not None:
             assert self._facts is not None
             learner.callback = RoundCurve(settings["callback"], self._facts.sentences)
