@@ -40,7 +40,7 @@ from taggers.features._lexicon import hash_string
 from taggers.features.extract import shares
 
 MOST_LABELS = 1000
-EPOCHS = 5
+EPOCHS = 10
 GRAPH_EPOCHS = 3
 FOLDS = 5  # of jackknifing
 FOLD_EPOCHS = (3, 2)  # of trees and of labels
