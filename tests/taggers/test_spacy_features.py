@@ -1,5 +1,7 @@
 """spaCy components whose models read features instead of words, such as models of CRFsuite."""
 
+from pathlib import Path
+
 import pytest
 
 spacy = pytest.importorskip("spacy")
@@ -83,6 +85,16 @@ def test_a_saved_pipeline_finds_the_function_again(path, tmp_path):
 def test_the_tagger_sets_the_labels_as_tags(path):
     doc = pipeline("structsvm_tagger", model=path)("Anna Weber sees")
     assert [token.tag_ for token in doc] == ["B-PER", "I-PER", "O"]
+
+
+@pytest.mark.parametrize("name", ["small.crfpp", "small.wapiti"])
+def test_models_of_other_programs_with_a_template_need_no_function(name):
+    file = Path(__file__).parent / "foreign" / name
+    nlp = spacy.blank("en")
+    tagger = nlp.add_pipe("structsvm_tagger", config={"model": str(file), "columns": ["ORTH", "TAG"]})
+    words, tags = ["a", "b", "c", "a"], ["p", "q", "p", "p"]
+    doc = tagger(Doc(nlp.vocab, words, tags=tags))
+    assert [token.tag_ for token in doc] == SequenceTagger.load(file).tag(list(zip(words, tags, strict=True)))
 
 
 @pytest.mark.filterwarnings("ignore:this model was saved without its training state")
