@@ -16,7 +16,7 @@ from benchmarks.harness import measurements
 
 ORDER = 10
 # inference, optimizer, LaRank's n_R, passes; accuracy in the thesis
-METHODS: dict[str, tuple[tuple[str, str, int, int], float]] = {
+METHODS: dict[str, tuple[tuple[str, str, int, int], float | None]] = {
     "perceptron greedy": (("greedy", "perceptron", 0, 1), 51.82),
     "PA greedy": (("greedy", "pa", 0, 1), 61.23),
     "LaRank greedy": (("greedy", "larank", 5, 1), 81.15),
@@ -25,6 +25,8 @@ METHODS: dict[str, tuple[tuple[str, str, int, int], float]] = {
     "PA exact": (("exact", "pa", 0, 1), 56.13),
     "LaRank exact": (("exact", "larank", 10, 1), 75.77),
     "LaRank exact, converged (SVMstruct's solution)": (("exact", "larank", 10, 10), 78.20),
+    "CRF": (("exact", "crf", 0, 1), None),
+    "CRF, converged": (("exact", "crf", 0, 6), None),
 }
 REPROCESS = (0, 1, 2, 5, 10)
 ORDERS = (0, 1, 2, 4, 7, 10)
@@ -36,7 +38,7 @@ def measure(
 ) -> dict[str, Any]:
     """Accuracy on the other folds, trained on one."""
     from corpora import load_ocr
-    from structsvm import LaRank, PassiveAggressive, Perceptron
+    from structsvm import LaRank, PassiveAggressive, Perceptron, RandomField
     from structsvm.problems import SequenceProblem
     from structsvm.problems.sequence import Decoder
 
@@ -48,6 +50,8 @@ def measure(
         learner = Perceptron(problem, average=False, epochs=passes, random_state=fold)
     elif optimizer == "pa":
         learner = PassiveAggressive(problem, C=0.1, epochs=passes, random_state=fold)
+    elif optimizer == "crf":
+        learner = RandomField(problem, epochs=passes, random_state=fold)
     else:
         learner = LaRank(problem, C=0.1, n_reprocess=reprocess, epochs=passes, random_state=fold)
     (learner.fit if shuffled else learner.partial_fit)(*sequences(train))
