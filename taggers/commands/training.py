@@ -28,6 +28,7 @@ from taggers.labels.checks import (
     check_scheme,
     tell_of_reading,
     warn_of_gold,
+    warn_of_labels_as_inputs,
     warn_of_training_labels,
     warn_of_typos,
     warn_of_unknown,
@@ -113,6 +114,8 @@ def train(
     if len(labels) == 1:
         for part in parts:
             tell_of_reading(*part)
+            if task in PHRASE_TASKS and model.space.template is not None:
+                warn_of_labels_as_inputs(*part, model.space.template.width)
         seen: list[CountedLabels] = [LabelsOfFile(*part) for part in parts]
         seen = seen or [CountedLabels(facts.name, facts.triples)]
         _warn_of_labels(model, seen, *held_out[:1], schemes=settings["labels"] != "none")

@@ -41,6 +41,30 @@ def tell_of_reading(columns: Columns, gold: GoldLabels) -> None:
             return
 
 
+def warn_of_labels_as_inputs(columns: Columns, gold: GoldLabels, width: int) -> None:
+    """Warn of an input column, of the first `width`, that has labels of phrases of these types.
+
+    Files with nested phrases have several such columns; files to tag have none.
+    """
+    types = _phrase_types(gold.distinct())
+    for place in range(1, min(width, columns.width - 1)):
+        if _phrase_types(columns.texts(place)) & types:
+            _warn(
+                columns.name,
+                f"column {columns.wanted[place]} (counted from 0) has labels like those that are learned, "
+                "but is an input, which files to tag need too; if it is another annotation, choose the "
+                "columns of words with --columns and that of the labels with --column",
+            )
+
+
+def _phrase_types(labels: Collection[str]) -> set[str]:
+    """The types of labels of phrases; none if there are other labels."""
+    distinct = set(labels)
+    if not all_mark_phrases(distinct):
+        return set()
+    return {schemes.split(one)[1] for one in distinct - {schemes.OUTSIDE}}
+
+
 class CountedLabels:
     """The labels of training data on disk or on a cluster: their names and counts, without their lines."""
 

@@ -119,3 +119,14 @@ def test_lines_with_docstart_get_as_many_columns_as_tokens(folder):
     assert scored[0] == "-DOCSTART- -X- O O _"
     replaced = run("tag", "docs.ssvm", "docs.txt", "--replace", cwd=folder).stdout.decode().splitlines()
     assert replaced[0] == "-DOCSTART- -X- O"
+
+
+def test_labels_of_another_layer_are_not_silently_an_input(tmp_path):
+    rows = ["1\tAda\tB-PER\tO", "2\tof\tI-PER\tO", "3\tLund\tI-PER\tB-LOC", "4\tBern\tB-LOC\tO"]
+    (tmp_path / "nested").write_text("\n".join([*rows, "", *rows[:2], ""]))
+    message = b"column 2 (counted from 0) has labels like those that are learned"
+    assert message in run("train", "ner", "nested", "-o", "m", cwd=tmp_path).stderr
+    chosen = ["--columns", "1", "--column", "2"]
+    assert message not in run("train", "ner", "nested", *chosen, "-o", "m", cwd=tmp_path).stderr
+    (tmp_path / "chunks").write_text("Ada B-NP B-PER\nsleeps B-VP O\n\n")
+    assert b"has labels like" not in run("train", "ner", "chunks", "-o", "m", cwd=tmp_path).stderr
