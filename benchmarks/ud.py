@@ -198,15 +198,17 @@ def _docs(path: Path) -> Any:
     vocab, docs = library.blank("xx").vocab, DocBin()
     for rows in sentences(path):
         _, forms, lemmas, pos, tags, morphs, heads, labels = zip(*[row[:8] for row in rows], strict=True)
+        trees: dict[str, Any] = {"sent_starts": starts(rows)}
+        if "_" not in heads:
+            places = [int(head) - 1 if head != "0" else k for k, head in enumerate(heads)]
+            trees = {"heads": places, "deps": list(labels)}
         docs.add(
             Doc(
                 vocab,
                 words=list(forms),
                 lemmas=list(lemmas),
                 pos=list(pos),
-                sent_starts=starts(rows),
-                heads=[int(head) - 1 if head != "0" else k for k, head in enumerate(heads)],
-                deps=list(labels),
+                **trees,
                 tags=["" if tag == "_" else tag for tag in tags],
                 morphs=["" if morph == "_" else morph for morph in morphs],
             )
