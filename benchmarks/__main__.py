@@ -62,6 +62,10 @@ BENCHMARKS = {
         ),
     ),
     "noise": ("noise", ("uner_danish", "btc", "bc5cdr")),
+    "unseen": (
+        "unseen",
+        ("conll2002", "uner_croatian", "uner_danish", "uner_portuguese", "bc5cdr", "btc"),
+    ),
     "knowledge": ("knowledge", ("conll2002",)),
     "bundle": ("bundle", ("ud_english_ewt",)),
     "ud": ("ud", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
@@ -110,7 +114,9 @@ BENCHMARKS = {
     "teach-bounds": ("teach_bounds", ("conll2002",)),
 }
 
-WITH_TASKS = ("crf", "solvers", "peers", "presets", "reach", "small-data", "held-out", "weak", "ud-trees")
+WITH_TASKS = (
+    "crf", "solvers", "peers", "presets", "reach", "small-data", "held-out", "unseen", "weak", "ud-trees",
+)  # fmt: skip
 WHOLE = ("crf", "guard", "pages", "picture")  # those without a quick run
 
 
@@ -135,7 +141,7 @@ def main() -> None:
         nargs="+",
         default=[],
         help="crf, solvers, peers, presets, reach, small-data, weak: measure these tasks, keep the "
-        "other results; held-out: measure these corpora; ud-trees: these programs",
+        "other results; held-out, unseen: measure these corpora; ud-trees: these programs",
     )
     parser.add_argument(
         "--resume", action="store_true", help="continue an interrupted run; finished measurements are reused"

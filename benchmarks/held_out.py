@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks import reach
 from benchmarks.harness import kept_figures, measurements, peak_memory, publish, spread, table
-from taggers.features.attributes import CLUSTER
+from taggers.features.attributes import LEARNED
 from taggers.features.template import fitting_template
 
 MODULE = "benchmarks.held_out"
@@ -178,9 +178,9 @@ def measure(
 
 
 def our_features(task: str, width: int) -> str:
-    """The template of a task without word classes, which `train` learns from its data."""
+    """The template of a task without classes of words, which `train` learns from its data."""
     patterns = fitting_template(task, width).patterns
-    return "\n".join(one.text for one in patterns if all(cell.attribute != CLUSTER for cell in one.cells))
+    return "\n".join(one.text for one in patterns if all(cell.attribute not in LEARNED for cell in one.cells))
 
 
 def crfsuite(name: str, features: str, iterations: int, train: Path) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from taggers.features._table cimport KeyTable
 
 cdef struct Recipe:
     int kind                        # of the attribute; 0 for one that only Python knows
-    int n                           # its length, for a prefix or suffix
+    int n                           # its length, for a prefix, a suffix or an n-gram
+    int place                       # of an n-gram among the different ones of the word, from 1
     const uint64_t* slots           # for a word class: the table of the words that have one
     const uint64_t* keys
     uint64_t mask

@@ -5,11 +5,13 @@
 """
 from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memcmp
 
 from taggers.features._hash cimport hash_text
 from taggers.features._table cimport KeyTable, find
 
 from taggers.features.attributes import AFFIX, ATTRIBUTES, attribute
+from taggers.features.attributes import GRAM as GRAM_NAME
 
 cdef enum Kind:
     PYTHON
@@ -25,6 +27,7 @@ cdef enum Kind:
     SUFFIX
     LOWER_PREFIX
     LOWER_SUFFIX
+    GRAM
     WORD_CLASS
 
 cdef enum:
@@ -33,7 +36,7 @@ cdef enum:
 cdef dict KINDS = {
     "lower": LOWER, "shape": SHAPE, "short_shape": SHORT_SHAPE, "digits": DIGITS, "has_digit": HAS_DIGIT,
     "has_hyphen": HAS_HYPHEN, "is_upper": IS_UPPER, "is_title": IS_TITLE, "prefix": PREFIX, "suffix": SUFFIX,
-    "lower_prefix": LOWER_PREFIX, "lower_suffix": LOWER_SUFFIX,
+    "lower_prefix": LOWER_PREFIX, "lower_suffix": LOWER_SUFFIX, "gram": GRAM,
 }
 cdef dict DEFINED = dict(ATTRIBUTES)
 cdef uint64_t YES = hash_text(b"1", 1)
@@ -110,8 +113,30 @@ cdef int32_t word_class(const Recipe* recipe, uint64_t key, uint64_t lower) noex
     return recipe.classes[row] if row >= 0 else -1
 
 
+cdef uint64_t gram(const Recipe* recipe, const char* text, Py_ssize_t n) noexcept nogil:
+    """The hash of the n-gram at the place of the recipe, among the different ones of a text in UTF-8."""
+    cdef Py_ssize_t size, before, start = 0, left = recipe.place
+    while True:
+        size = first_bytes(text + start, n - start, recipe.n)
+        if size < 0:
+            return 0
+        before = 0
+        while before < start and memcmp(text + before, text + start, size) != 0:
+            before += 1
+        left -= before == start
+        if left == 0:
+            return hash_text(text + start, size)
+        start += first_bytes(text + start, n - start, 1)
+
+
 cdef uint64_t ascii_attribute(const Recipe* recipe, const char* text, Py_ssize_t n) noexcept nogil:
     """The hash of one attribute, other than a word class, of a short ASCII word."""
+    cdef char[SHORT] lower
+    cdef Py_ssize_t i
+    if recipe.kind == GRAM:
+        for i in range(n):
+            lower[i] = text[i] + 32 if is_up(text[i]) else text[i]
+        return gram(recipe, lower, n)
     if recipe.n:
         if n < recipe.n:
             return 0
@@ -203,6 +228,8 @@ cdef uint64_t word_attribute(
         return affix(recipe, text, n)
     if recipe.kind == LOWER_PREFIX or recipe.kind == LOWER_SUFFIX:
         return affix(recipe, lower, n_lower)
+    if recipe.kind == GRAM:
+        return gram(recipe, lower, n_lower)
     if recipe.kind == LOWER:
         return hash_text(lower, n_lower)
     if recipe.kind == SHAPE or recipe.kind == SHORT_SHAPE or recipe.kind == DIGITS:
@@ -239,11 +266,12 @@ cdef class Lexicon:
             raise MemoryError()
         self.compiled, self.sentence = True, -1
         for i, name in enumerate(self.names):
-            affix = AFFIX.fullmatch(name)
-            self.recipes[i].n = int(affix[3]) if affix else 0
+            affix, piece = AFFIX.fullmatch(name), GRAM_NAME.fullmatch(name)
+            self.recipes[i].n = int(affix[3] if affix else piece[1] if piece else 0)
+            self.recipes[i].place = int(piece[2]) if piece else 0
             # A user's own definition is not compiled, whatever its name.
             ours = ATTRIBUTES.get(name) is DEFINED.get(name)
-            plain = name[:len(name) - 1] if affix else name
+            plain = name[:len(name) - 1] if affix else "gram" if piece else name
             self.recipes[i].kind = KINDS.get(plain, PYTHON) if ours else PYTHON
             found = None if knowledge is None or not ours else knowledge.word_class(name)
             if found is not None and self.recipes[i].kind == PYTHON:

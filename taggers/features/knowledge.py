@@ -21,7 +21,8 @@ from structsvm.files.codec import FLAG, Array, Field, Table, items, mapped, reco
 from structsvm.files.inputs import file_name, open_input
 from taggers.features._extract import Extractor
 from taggers.features._gazetteer import Gazetteer
-from taggers.features.attributes import AFFIX, ATTRIBUTES, CLUSTER
+from taggers.features.attributes import AFFIX, ATTRIBUTES, CASING, CLUSTER, GRAM, LEARNED
+from taggers.features.casing import find_casing
 from taggers.features.class_files import N_CLASSES, TEXT, read_classes, read_text, text_classes
 from taggers.features.extract import as_columns
 from taggers.features.packages import read_parts
@@ -75,8 +76,8 @@ class Knowledge:
 
     @property
     def names(self) -> list[str]:
-        """All names, without `cluster`, which needs no file."""
-        return [name for name in (*self.classes, *self.gazetteers, *self.vectors) if name != CLUSTER]
+        """All names, without classes that are learned from the training text and need no file."""
+        return [name for name in (*self.classes, *self.gazetteers, *self.vectors) if name not in LEARNED]
 
     def word_class(self, attribute: str) -> tuple[WordClasses, int] | None:
         """The word classes that an attribute looks up, and the number of bits; 0 for whole classes."""
@@ -120,7 +121,7 @@ class Knowledge:
 
     def check_suffices(self, template: Template | None) -> None:
         """Raise ValueError if the template needs word classes that were learned, and there are none."""
-        if template is not None and template.needs_word_classes and CLUSTER not in self.classes:
+        if template is not None and not template.learned_classes <= self.classes.keys():
             raise ValueError("the word classes are missing")
 
     def packed(self, dtype: str) -> tuple[dict[str, np.ndarray], dict[str, Any] | None]:
@@ -193,9 +194,9 @@ def choose_template(X: Any, width: int, settings: Mapping[str, Any]) -> tuple[Te
         knowledge = knowledge.without(unused)
     if columns.n_tokens:
         warn_of_strangers(knowledge, columns)
-    if template.needs_word_classes:
-        knowledge = knowledge.with_classes({CLUSTER: find_word_classes(columns)})
-    return template, knowledge
+    ways = {CLUSTER: find_word_classes, CASING: find_casing}
+    learned = {name: ways[name](columns) for name in sorted(template.learned_classes)}
+    return template, knowledge.with_classes(learned) if learned else knowledge
 
 
 def read_knowledge(
@@ -292,5 +293,5 @@ def check_name(name: str) -> None:
         raise ValueError(
             f"the name {name!r} must consist of lower-case letters and underscores, such as brown or city"
         )
-    if name in RESERVED or AFFIX.fullmatch(f"{name}1"):
+    if name in RESERVED or AFFIX.fullmatch(f"{name}1") or GRAM.fullmatch(f"{name}2_1"):
         raise ValueError(f"{name!r} is the name of a column or attribute in templates; choose another name")

@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from structsvm.files.errors import DataError
-from taggers.features.attributes import AFFIX, ATTRIBUTES, CLUSTER, DOCUMENT, VALUE, attribute
+from taggers.features.attributes import (
+    AFFIX,
+    ATTRIBUTES,
+    DOCUMENT,
+    GRAM,
+    GRAMS,
+    LEARNED,
+    VALUE,
+    attribute,
+)
 from taggers.features.presets import NAMED, OF_CLASSES, OF_GAZETTEERS, OF_PATHS, OF_VECTORS
 
 if TYPE_CHECKING:
@@ -22,6 +31,8 @@ CELL = re.compile(r"(?:(w|p|c\d+)\.)?([a-z]\w*)\[([+-]?\d+)\]")
 LABEL = re.compile(r"y\[([+-]?\d+)\]")
 BACK = re.compile(r"\by\[-(\d+)\]")  # not city[-2]
 RANGE = re.compile(r"(?P<name>[\w.]+)\[(?P<low>[+-]?\d+)\.\.(?P<high>[+-]?\d+)\]")
+SEVERAL = re.compile(r"\bgram[2-9](?=\[)")
+PLACE = re.compile(r"(?<=\bgram\d)_\d+(?=\[)")  # of an n-gram in its word
 MACRO = re.compile(r"%x\[\s*([+-]?\d+)\s*,\s*(\d+)\s*\]")
 PLUS = re.compile(r"\+(?![^\[\]]*\])")  # not the one in w[+1]
 TEXT = re.compile(r"[\[,]|^bias$")  # what patterns have, and names have not
@@ -62,7 +73,7 @@ class Pattern:
         """The name of the feature with these values; before: the label that it is joined with."""
         if "%" not in self.text:
             values = [before, *values] if self.back else values
-            return f"{self.text}={'|'.join(values)}" if values else self.text
+            return f"{self.identity}={'|'.join(values)}" if values else self.text
         pieces = iter(values)
         return MACRO.sub(lambda _: next(pieces), self.text) + f" after {before}" * bool(self.back)
 
@@ -132,9 +143,9 @@ class Template:
         return Template(tuple(p for p in self.patterns if p.of_document))
 
     @cached_property
-    def needs_word_classes(self) -> bool:
-        """Whether it uses word classes that are learned from the training text."""
-        return any(cell.attribute.rstrip("0123456789") == CLUSTER for cell in self.cells)
+    def learned_classes(self) -> set[str]:
+        """The word classes it uses that are learned from the training text."""
+        return {cell.attribute.rstrip("0123456789") for cell in self.cells} & {*LEARNED}
 
     def unused(self, knowledge: Knowledge) -> list[str]:
         """The names of word classes and gazetteers that no pattern reads."""
@@ -279,13 +290,14 @@ def parse_template(text: str, *, file: str = "", knowledge: Knowledge | None = N
 
     ``w[-1]|w[0]`` joins the previous word and this one; ``w`` is the first column read, ``p`` the second,
     ``c2`` the third. ``w.suffix3[0]`` is an attribute of a column, ``suffix3[0]`` the same of the first one,
-    ``w[-2..2]`` five patterns, ``bias`` a feature of every token. ``cluster[1]`` is the class of the
-    next word; other word classes and gazetteers give the attributes described in
-    `taggers.features.knowledge`. ``doc_form[0]`` and ``doc_label[0]`` depend on the rest of the document, see
-    `taggers.features.documents`. ``c2.value[0]`` is the number in the third column, and word vectors
-    called vectors give ``vectors[0]``, see `taggers.features.real_values`. ``y[-1]|w[0]`` joins the
-    previous label with cells; greedy inference can look further back, as in ``y[-2]|p[0]``. Lines that start
-    with U or B have the syntax of CRF++; previous labels alone (B) are always used, as many as `order` says.
+    ``w[-2..2]`` five patterns, ``bias`` a feature of every token. ``gram4[0]`` stands for a pattern for each
+    n-gram of the word. ``cluster[1]`` is the class of the next word; other word classes and gazetteers give
+    the attributes described in `taggers.features.knowledge`. ``doc_form[0]`` and ``doc_label[0]`` depend on
+    the rest of the document, see `taggers.features.documents`. ``c2.value[0]`` is the number in the third
+    column, and word vectors called vectors give ``vectors[0]``, see `taggers.features.real_values`.
+    ``y[-1]|w[0]`` joins the previous label with cells; greedy inference can look further back, as in
+    ``y[-2]|p[0]``. Lines that start with U or B have the syntax of CRF++; previous labels alone (B) are
+    always used, as many as `order` says.
     """
     patterns: list[Pattern] = []
     bigrams: list[Pattern] = []
@@ -320,6 +332,9 @@ def _patterns(piece: str, knowledge: Knowledge | None) -> list[Pattern]:
         return [pattern for piece in pieces for pattern in _patterns(piece, knowledge)]
     if not piece:
         return []
+    if several := SEVERAL.search(piece):  # one pattern for each n-gram; they share their features
+        pieces = (f"{piece[: several.end()]}_{k}{piece[several.end() :]}" for k in range(1, GRAMS + 1))
+        return [pattern for piece in pieces for pattern in _patterns(piece, knowledge)]
     if piece == "bias":
         return [Pattern(piece, piece, ())]
     parts = [part.strip() for part in piece.split("|")]
@@ -332,7 +347,7 @@ def _patterns(piece: str, knowledge: Knowledge | None) -> list[Pattern]:
             raise ValueError(f"{piece!r}: numbers and word vectors cannot be joined with other cells")
         return [Pattern(texts[0], texts[0], cells, real=True)]
     if not labels:
-        return [Pattern("|".join(texts), "|".join(texts), cells)]
+        return [Pattern("|".join(texts), PLACE.sub("", "|".join(texts)), cells)]
     back = -int(labels[0][1])
     if len(labels) > 1 or not cells or not 1 <= back <= FARTHEST:
         raise ValueError(
@@ -342,7 +357,7 @@ def _patterns(piece: str, knowledge: Knowledge | None) -> list[Pattern]:
     if any(cell.attribute in DOCUMENT for cell in cells):
         raise ValueError(f"{piece!r}: doc_form and doc_label cannot be joined with a previous label")
     text = "|".join([f"y[-{back}]", *texts])
-    return [Pattern(text, text, cells, back)]
+    return [Pattern(text, PLACE.sub("", text), cells, back)]
 
 
 def _cell(text: str, knowledge: Knowledge | None) -> Cell:
@@ -356,7 +371,8 @@ def _cell(text: str, knowledge: Knowledge | None) -> Cell:
         owner, name = name, ""
     elif name not in (*DOCUMENT, VALUE) and (knowledge is None or not knowledge.has(name)):
         attribute(name, knowledge)
-    if owner != "w" and name and name not in (*ATTRIBUTES, VALUE) and not AFFIX.fullmatch(name):
+    of_all = name in (*ATTRIBUTES, VALUE) or AFFIX.fullmatch(name) or GRAM.fullmatch(name)
+    if owner != "w" and name and not of_all:
         raise ValueError(f"{text!r}: only words, the first column, have classes, gazetteers and documents")
     return _checked(Cell("wp".index(owner) if owner in "wp" else int(owner[1:]), name, offset))
 

@@ -237,7 +237,7 @@ def test_two_passes_are_one_and_one_more(tmp_path):
 def test_other_columns_have_no_clusters():
     with pytest.raises(DataError, match="only words, the first column, have classes"):
         parse_template("p.cluster[0]")
-    assert parse_template("w[0]").needs_word_classes is False
+    assert parse_template("w[0]").learned_classes == set()
 
 
 @pytest.mark.parametrize("numbers", [np.zeros(3, np.uint16), np.zeros(2, np.float32)])

@@ -19,7 +19,8 @@ from taggers.formats._columns import Columns
 from tests.taggers.tagger_twins import feature_key, murmur64a, text_hash
 
 NAMES = (*ATTRIBUTES, "prefix1", "prefix2", "prefix4", "suffix1", "suffix3", "suffix9",
-         "lower_prefix1", "lower_prefix3", "lower_suffix2", "lower_suffix3", "lower_suffix9")  # fmt: skip
+         "lower_prefix1", "lower_prefix3", "lower_suffix2", "lower_suffix3", "lower_suffix9",
+         "gram2_1", "gram2_3", "gram3_2", "gram4_10")  # fmt: skip
 RICH = "w[-2..2], w[-1]|w[0], p[0], p[-1]|p[1]|p[0], bias, " + ", ".join(f"{name}[0]" for name in NAMES)
 CRFPP = "# comment\nU00:%x[-2,0]\nU01:%x[0,0]/%x[1,1]\nU:%x[-1,0]\nU:%x[1,0]\nB\n"
 
@@ -54,6 +55,10 @@ def test_lexicon_agrees_with_the_definitions(word):
         ("short_shape", "McDonald-1999", "XxXx-d"),
         ("digits", "v2.10", "v0.00"),
         ("suffix2", "é", None),
+        ("gram4_2", "Anna", None),
+        ("gram2_3", "Annan", "na"),
+        ("gram2_4", "Annan", None),
+        ("gram3_2", "ÉCOLE", "col"),
         ("prefix2", "école", "éc"),
         ("lower_suffix3", "RUNNING", "ing"),
         ("lower_prefix2", "École", "éc"),
