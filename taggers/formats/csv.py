@@ -298,7 +298,8 @@ def _table_record(
         field: [None if row[at] in GAPS or row[at].lower() in NAN else row[at] for _, row in group]
         for field, at in columns.items()
     }
-    return Record(text, sentences, values, name=name, line=group[0][0], raw=raw)
+    lines = [number for number, _ in group]
+    return Record(text, sentences, values, name=name, line=lines[0], raw=raw, lines=lines)
 
 
 def _at_offsets(

@@ -51,7 +51,7 @@ class Record:
     text, sentences: the text, and its tokens with their offsets. values: the labels by field, for all tokens
     in a row. name, line: where it comes from. raw: what else the file says about it, kept when labels are
     written back. scores: a number for each predicted label. scheme: that of the labels, if it is known.
-    unfit: the number of spans that do not fit the tokens.
+    unfit: the number of spans that do not fit the tokens. lines: those of its tokens, if they differ.
     """
 
     text: str
@@ -64,6 +64,7 @@ class Record:
     predicted: bool = False
     scheme: str = ""
     unfit: int = 0
+    lines: list[int] | None = None
 
     @property
     def tokens(self) -> list[Token]:
@@ -295,7 +296,9 @@ def as_columns(
         spans[:, FIELDS.index(column), 0], spans[:, FIELDS.index(column), 1] = starts, sizes
         at += int(sizes.sum())
         pieces += texts
-    lines = [record.line - first_line for record in records for _ in record.tokens]
+    lines = [
+        line - first_line for record in records for line in record.lines or [record.line] * len(record.tokens)
+    ]
     columns = Columns.from_spans(
         b"".join(pieces), spans, np.zeros(len(tokens), np.int32), np.array(lines, np.int32),
         list(accumulate(map(len, sentences), initial=0)), format=format, wanted=wanted,

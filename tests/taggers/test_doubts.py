@@ -105,6 +105,18 @@ def test_the_command_names_the_line(file, tmp_path):
     assert b"missing" in run("doubts", path, "--folds", 5, "--most", 1, cwd=tmp_path).stdout
 
 
+def test_the_command_names_the_row_of_a_table(tmp_path):
+    X, y = corpus()
+    y[50] = ["O"] * len(y[50])
+    rows = [f"{number},{word},{label}" for number, (words, labels) in enumerate(zip(X, y, strict=True))
+            for word, label in zip(words, labels, strict=True)]  # fmt: skip
+    (tmp_path / "train.csv").write_text("\n".join(["sentence,word,ner", *rows]) + "\n")
+    done = run("doubts", "train.csv", "--folds", 5, "--most", 1, "--json", cwd=tmp_path)
+    one = json.loads(done.stdout)
+    assert one["start"] > 0
+    assert rows[one["line"] - 2].startswith(f"50,{one['words'].split()[0]},")
+
+
 @pytest.mark.parametrize("task", ["auto", "ner"])
 def test_the_command_and_python_find_the_same_doubts(task, tmp_path):
     X, y = corpus(100)
