@@ -427,7 +427,16 @@ def test_the_search_for_a_bias_ends_two_steps_after_the_best():
         return np.tile([1, 1, 0], (100, 1)) + np.outer(np.arange(100) < right, [0, 0, 1])
 
     assert cautious_bias(count) == (-0.4, 1)
-    assert sorted(asked) == [k / 10 for k in range(-6, 2)]
+    assert sorted(asked) == [k / 10 for k in range(-6, 3)]
+
+
+def test_the_search_for_a_bias_passes_a_dip():
+    right = {-4: 60, -3: 90, -2: 85, -1: 48, 0: 50, 1: 49, 2: 20, -5: 55}
+
+    def count(bias):
+        return np.tile([1, 1, 0], (100, 1)) + np.outer(np.arange(100) < right[round(10 * bias)], [0, 0, 1])
+
+    assert cautious_bias(count) == (-0.3, 0.9)
 
 
 def test_the_bias_and_the_score_that_train_prints_are_those_of_the_model(tmp_path):
