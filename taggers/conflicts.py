@@ -33,9 +33,9 @@ TAG = rules(
 )
 EVALUATE = rules(
     model=option(flag="MODEL"),
-    label=option(flag="--column", needs={"model": GIVEN}),
-    strict=option(flag="--strict"),
-    bias=option(flag="--bias", needs={"model": GIVEN}),
+    label=option(flag="--column", needs={"model": GIVEN}, excludes={MODEL: (LAYERS,)}),
+    strict=option(flag="--strict", excludes={MODEL: (LAYERS,)}),
+    bias=option(flag="--bias", needs={"model": GIVEN}, excludes={MODEL: (LAYERS,)}),
     format=option(flag="--format"),
     raw=option(
         flag="--raw",

@@ -24,7 +24,7 @@ from taggers.commands.matching import (
     own_format,
 )
 from taggers.commands.pipelines import evaluate_columns
-from taggers.conflicts import EVALUATE
+from taggers.conflicts import EVALUATE, LAYERS, MODEL
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.formats import AUTO
@@ -96,8 +96,8 @@ def evaluate_any(
         if not several or options.get("label") is not None:
             return evaluate(model, file, **options)
     assert model is not None
-    if any([options.pop(name, None) is not None for name in ("label", "strict", "bias")]):
-        raise ValueError("--column, --strict and --bias have no effect on a model of several layers")
+    given = {name: options.pop(name, None) for name in ("label", "strict", "bias")}
+    check_rules(EVALUATE, model=model, **given, **{MODEL: LAYERS})
     if options.pop("format", "auto") not in ("auto", "conllu"):
         raise ValueError("a model of several columns needs a CoNLL-U file for evaluation")
     return evaluate_columns(model, file, **options)

@@ -42,7 +42,7 @@ def test_train_says_what_it_found_on_the_development_file(folder):
     plain = said(folder, "tag", "model", "train.txt", "--probabilities")
     assert "not calibrated; train it with --dev" in plain
     layers = run("tag", "en", "raw.txt", "--probabilities", cwd=folder)
-    refused(layers, 2, "have no effect on a model of several layers")
+    refused(layers, 2, "has no effect with a model of several layers")
 
 
 def test_resume_says_that_it_drops_the_state(folder):

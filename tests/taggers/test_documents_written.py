@@ -218,7 +218,11 @@ def test_unknown_targets_are_refused(tmp_path):
     (tmp_path / "f.txt").write_text("a O\n\n")
     refused(run("convert", "f.txt", "--to", "docx", cwd=tmp_path), 2, "a label scheme or a format")
     refused(run("tag", "en-pos", "f.txt", "--to", "docx", cwd=tmp_path), 2, "--to must be one of")
-    refused(run("convert", "f.txt", "--to", "jsonl", "--from", "IOB2", cwd=tmp_path), 2, "leave out --from")
+    refused(
+        run("convert", "f.txt", "--to", "jsonl", "--from", "IOB2", cwd=tmp_path),
+        2,
+        "--from cannot be combined with --to",
+    )
 
 
 # -- tag --to -----------------------------------------------------------------------------------

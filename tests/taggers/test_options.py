@@ -170,3 +170,7 @@ def test_a_rule_of_a_command_refuses_the_flag_in_both_directions():
         check_rules(conflicts.TAG, label=0, replace=False, **{conflicts.FORMAT: conflicts.APPENDS})
     with pytest.raises(ValueError, match=r"^--replace cannot be combined with --to jsonl; leave one out"):
         check_rules(conflicts.TAG, replace=True, to="jsonl")
+    with pytest.raises(
+        ValueError, match=r"^--bias cannot be combined with a model of several layers; leave it"
+    ):
+        check_rules(conflicts.EVALUATE, model="m", bias={"O": 1.0}, **{conflicts.MODEL: conflicts.LAYERS})
