@@ -200,7 +200,7 @@ def _docs(path: Path) -> Any:
         _, forms, lemmas, pos, tags, morphs, heads, labels = zip(*[row[:8] for row in rows], strict=True)
         trees: dict[str, Any] = {"sent_starts": starts(rows)}
         if "_" not in heads:
-            places = [int(head) - 1 if head not in ("0", "_") else k for k, head in enumerate(heads)]
+            places = [int(head) - 1 if head != "0" else k for k, head in enumerate(heads)]
             trees = {"heads": places, "deps": list(labels)}
         docs.add(
             Doc(
