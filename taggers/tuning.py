@@ -4,7 +4,7 @@ The candidates come from `Option.search` in the table of options; options that y
 
 With held-out data, the defaults are trained on all the training data, then the rival settings of `train`, and
 then the defaults with one other value after the other. A change stays if its score on the held-out data is
-better by more than one standard error, and the next ones are added to it.
+better by more than two standard errors, and the next ones are added to it.
 
 Without held-out data, the search is successive halving: the first round tries many combinations at little
 cost. The best third enters the next round, at three times the cost. What increases from round to round
@@ -56,6 +56,7 @@ PASSES = 4  # the passes of a trial; the best number of passes is kept
 TRIALS = 27  # candidates of the first round, if the time allows
 FACTORS = (0.25, 0.5, 2, 4)  # of the default of C, for random fields and ready features
 MOST_TRIALS = 10_000
+ERRORS = 2.0  # of about ten changes that help nothing, one or two look better by one standard error
 SEARCHED = ("C", "epochs", "template", "cutoff", "inference", "labels")  # in this order with held-out data
 TUNING = 0.6  # the share of the time for the rounds; the rest is for training the best
 
@@ -313,7 +314,7 @@ def _improved(
         done.append(Trial(0, {**chosen, **values}, score, epochs, time.perf_counter() - begun))
         if callback is not None:
             callback(done[-1])
-        if best is None or better(best[0], counts):
+        if best is None or better(best[0], counts, errors=ERRORS):
             best, chosen, source = (counts, done[-1]), done[-1].options, own
         del candidate, model, count
     assert best is not None

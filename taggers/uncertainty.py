@@ -111,8 +111,8 @@ def compare(
     )  # fmt: skip
 
 
-def better(first: np.ndarray, second: np.ndarray, *, samples: int = 200) -> bool:
-    """Whether the second score is higher by more than the bootstrap standard error of the difference.
+def better(first: np.ndarray, second: np.ndarray, *, errors: float = 1.0, samples: int = 200) -> bool:
+    """Whether the second score is higher by more than some bootstrap standard errors of the difference.
 
     first, second: as for `compare`.
     """
@@ -122,7 +122,7 @@ def better(first: np.ndarray, second: np.ndarray, *, samples: int = 200) -> bool
     drawn = [
         share_of(weights @ second) - share_of(weights @ first) for weights in _samples(len(first), samples, 0)
     ]
-    return gain > float(np.concatenate(drawn).std())
+    return gain > errors * float(np.concatenate(drawn).std())
 
 
 def _samples(n: int, samples: int, random_state: int) -> Iterator[np.ndarray]:

@@ -49,7 +49,7 @@ def tune(
     structsvm tune ner train.txt --dev dev.txt --budget 120s -o ner.ssvm
 
     With --dev, it changes one option after the other, and keeps a change that is better on the held-out file
-    by more than one standard error. Without it, the search is successive halving: the first round tries many
+    by more than two standard errors. Without it, the search is successive halving: the first round tries many
     combinations at little cost, and the best third enters the next round. Options that you set do not change.
     The command prints the train command that trains the same model.
     """
