@@ -63,7 +63,7 @@ def passes_over(
         if len(its) < OFTEN or shares(word).get(NULL, 0.0) < SOMETIMES:
             continue
         found = Counter(head for place in its for head in heads[place])
-        head, n = max(found.items(), key=lambda pair: pair[1], default=("", 0))
+        head, n = max(found.items(), key=lambda pair: pair[::-1], default=("", 0))
         base = among[head] / len(X)
         if n >= ALMOST_ALL * len(its) and n > len(its) * base + FAR * (len(its) * base * (1 - base)) ** 0.5:
             return True
