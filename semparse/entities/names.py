@@ -21,6 +21,7 @@ from semparse.schema import Schema
 
 NUMBER_FORM, TIME_FORM, DATE_FORM, QUANTITY_FORM = "<number>", "<time>", "<date>", "<quantity>"
 OFTEN = 5  # times as often as a word that is read as this one
+SHORT = 5  # letters of names that are often one letter apart
 REMEMBERED = 100_000  # words whose form is remembered
 
 
@@ -97,7 +98,8 @@ class Words:
             if name is not None:
                 word = Word(" ".join(name), " ".join(name), i, i + len(name))
             else:
-                word = self._value(x, i) or Word(self.form(x[i]), x[i], i, i + 1)
+                form = x[i] if _is_short_name(x, i) else self.form(x[i])
+                word = self._value(x, i) or Word(form, x[i], i, i + 1)
             yield word
             i = word.end
 
@@ -120,6 +122,12 @@ class Words:
                 self._forms.clear()
             self._forms[word] = max(sorted(near), key=lambda other: self.counts[other], default=word)
         return self._forms[word]
+
+
+def _is_short_name(x: list[str], i: int) -> bool:
+    """Whether a short word has a capital within a sentence: "Mary" is then not a misspelt "Marc"."""
+    text = original(x, i, i + 1)
+    return i > 0 and len(text) <= SHORT and text[0].isupper() and not text.isupper()
 
 
 def joined(text: str) -> str:

@@ -22,6 +22,7 @@ from semparse.parse import Match, Node, Parse
 
 MANY_UNKNOWN = 0.25  # the share of words
 TRIED = 10  # readings, if only valid meanings are wanted
+CLAUSE_SLACK = 0.5  # a second clause that uses one more name may lower the score by less than this
 
 
 class LatentParser(LatentModel):
@@ -57,8 +58,27 @@ class LatentParser(LatentModel):
             found = search.best(n)
             overlooked = search.overlooked(found[0]) - sure
             if not overlooked:
-                return search, found
+                return self._with_second_clause(search, found, n)
             sure |= overlooked
+
+    def _with_second_clause(self, search: Search, found: list[Found], n: int) -> tuple[Search, list[Found]]:
+        """The two meanings of a sentence whose best meaning leaves a name unused, if they use more names.
+
+        Only if training found one meaning per sentence: a second one must not be lost without a trace.
+        """
+        if self.clauses > 1 or self.given_clauses or not self.nothing or self.grammar.nested:
+            return search, found
+        unused = len(search.unused(found[0])) if found[0].meaning and search.view.spelled else 0
+        if not unused:
+            return search, found
+        more = Search(search.view, search.grammar, search.weights, 2)
+        ways = more.best(max(n, TRIED))
+        least = found[0].score - CLAUSE_SLACK
+        for k, way in enumerate(ways):
+            several = way.score > least and len(more.nodes(way)) > 1 and not more.overlooked(way)
+            if several and len(more.unused(way)) < unused:
+                return more, ways[k:]
+        return search, found
 
     def parse(self, x: list[str], n: int, valid: Callable[[MR], Any] | None = None) -> list[Parse]:
         """All meanings of the n best readings, each once, best first; valid: only readings of such meanings.

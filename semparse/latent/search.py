@@ -52,18 +52,19 @@ class Search:
         chart = Chart(self.scores, self.grammar.saying(self.view.sure), n, self.clauses, True)
         return [Found(score, meaning, chart, node) for score, meaning, node in chart.best]
 
+    def unused(self, found: Found) -> list[list[str]]:
+        """The constants that words spell, for each word that stands for no constant."""
+        nodes = [inner for node in self.nodes(found) for inner in node.nodes()]
+        used = {place for node in nodes if not node.is_relation for place in node.places}
+        spelled = self.view.spelled.items()
+        return [symbols for i, symbols in spelled if used.isdisjoint(self._places([i]))]
+
     def overlooked(self, found: Found) -> set[str]:
         """The types of slots whose constant has no sure word, while a name of that type fills no slot."""
         if not self.view.spelled:
             return set()
         nodes = [inner for node in self.nodes(found) for inner in node.nodes()]
-        used = {place for node in nodes if not node.is_relation for place in node.places}
-        names = {
-            symbol
-            for i, symbols in self.view.spelled.items()
-            if used.isdisjoint(self._places([i]))
-            for symbol in symbols
-        }
+        names = {symbol for symbols in self.unused(found) for symbol in symbols}
         if not names:
             return set()
         sure = {(m.value, self._places(range(m.start, m.end))) for m in self.view.mentions if m.sure}

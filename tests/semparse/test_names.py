@@ -63,3 +63,12 @@ def test_a_word_that_training_knows_as_something_else_is_not_taken_for_a_name():
     parser = Ospas(schema=schema).fit(*zip(*data, strict=True))
     for text, bag in data[:6]:
         assert [str(found) for found in parser.parse(text)] == bag
+
+
+def test_a_short_name_with_a_capital_is_not_read_as_another():
+    texts = [f"call {name}" for name in ("Marc", "Nora")] * 6
+    parser = Ospas().fit(texts, [["call(Marc)"], ["call(Nora)"]] * 6)
+    assert parser.predict(["call Marc", "call nora", "CALL NORA"]).tolist() == [
+        "call(Marc)", "call(Nora)", "call(Nora)",
+    ]  # fmt: skip
+    assert not {"call(Marc)", "call(Nora)"} & set(parser.predict(["call Mary", "call Cora"]))
