@@ -1,7 +1,7 @@
 """Taggers learned from unlabelled text and sources of labels: `python -m benchmarks weak`.
 
 * Dictionaries: the names of AutoNER's dictionaries in the text of bc5cdr/train, whose labels are not read.
-* Distant labels: Wikigold as BOND labels it. The word classes come from another text, spaCy's Brown clusters.
+* Distant labels: Wikigold as BOND labels it. The knowledge comes from packages.
 * Crowds: 20 simulated annotators with skills from 0.5 to 0.95 and their own confusions; 3 to 5 of them label
   each of the first 3,000 sentences. Tagger and consensus use no gold labels.
 * Odd crowds: 4 annotators label each of 600 sentences; many of them miss phrases, shift borders, confuse
@@ -106,8 +106,6 @@ def distant(way: str, seed: int) -> tuple[Any, Rows, Rows, Rows]:
 
     X, y = read("train")
     options: dict[str, Any] = {}
-    if "classes" in way:
-        options["classes"] = ["spacy:en"]  # Brown clusters, from spacy-lookups-data
     if "knowledge" in way:
         options["knowledge"] = "en"  # names, capitals, frequencies and Brown clusters of packages
     tagger: Any = NerTagger(random_state=seed, **options)
@@ -385,7 +383,6 @@ WAYS: dict[str, Sequence[str]] = {
     "Wikigold": (
         "O elsewhere",
         "distant labels",
-        "distant labels, word classes",
         "distant labels, knowledge",
     ),
     "Spanish": ("majority", "Dawid-Skene", "distil", "gold labels"),
