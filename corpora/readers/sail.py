@@ -9,6 +9,7 @@ their walls. `World.execute` follows a plan, which is a meaning of this language
     walk_to(X)                              walk until X is reached, at least one step
     go_to(X)                                face the direction in which walk_to(X) is possible, then walk
     then(plan, plan)                        one plan after the other
+    stay                                    do nothing: the sentence describes the place, or repeats a plan
 
 X is an item, a floor, pictures, `wall`, `path` or `junction`; or at_left(X), at_right(X) or at_back(X).
 """
@@ -47,7 +48,7 @@ SCHEMA: dict[str, Any] = {
     "relations": {
         **{name: {"slots": [kind]} for name, kind in PLANS.items()},
         **{name: {"slots": ["thing"]} for name in SIDES},
-        "then": {"slots": ["first", "rest"]},
+        "then": {"slots": ["first", "rest"]}, "stay": {"slots": []},
     },
     "types": {
         "turn": [*TURNS], "sight": [*THINGS, *SIDES], "thing": [*THINGS], "steps": [*map(str, range(1, 10))],
@@ -127,6 +128,8 @@ class World:
         name, args = plan.rel, plan.args
         if name == "then" and len(args) == 2:
             return self.execute(args[1], self.execute(args[0], start))
+        if name == "stay" and not args:
+            return start
         what = str(args[0]) if args else ""
         if name == "turn" and what in TURNS:
             return start.turned(TURNS[what])
@@ -157,8 +160,10 @@ class World:
     def plans(self, instruction: Instruction) -> list[str]:
         """Plans that lead to the end of an instruction, the simplest first.
 
-        There are none if nothing was done, or if the actions do not lead to the end (one sentence).
+        There are none if the actions do not lead to the end (one sentence).
         """
+        if not instruction.actions:
+            return ["stay"]
         pose, parts = instruction.start, []
         for run in _runs(instruction.actions):
             end = _after(self, run, pose)

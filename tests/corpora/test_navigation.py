@@ -47,7 +47,7 @@ def test_plans_lead_where_people_went_and_fit_the_schema(yard):
         assert all(schema.valid(plan) for plan in plans)
     assert {"walk(2)", "walk_to(wall)", "walk_to(wood)"} <= set(world.plans(first))
     assert {"go_to(sofa)", "then(turn(right), walk_to(sofa))"} <= set(world.plans(second))
-    assert world.plans(third) == []
+    assert world.plans(third) == ["stay"]
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,6 @@ def test_actions_that_do_not_lead_to_the_end_give_no_plan(yard):
     world, start = yard[0], Pose(1, 1, 90)
     wrong = Instruction("a 1", "yard", "turn left", start, ("LEFT",), start)
     assert world.plans(wrong) == []
+    assert world.plans(replace(wrong, actions=())) == ["stay"]
+    assert world.execute(parse_mr("stay"), start) == start
     assert world.plans(replace(wrong, end=Pose(1, 1, 0))) != []
