@@ -167,6 +167,14 @@ class Ospas(ParserOptions, Estimator):
 
     @property
     @reads
+    def opened_(self) -> list[str]:
+        """The types of a learned schema that training opened to new names, named after two constants."""
+        model = self._fitted()
+        kinds = [] if model.given else model.schema.named().open.items()
+        return [kind for kind, value in kinds if value is True]
+
+    @property
+    @reads
     def doubts_(self) -> list[str]:
         """Doubts about the sentences that this object has learned: a sentence for each kind of fault."""
         model = self._fitted()

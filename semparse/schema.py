@@ -2,7 +2,8 @@
 
 A schema is given, or learned from MRs. Two slots have the same type if they share half of the constants of
 the smaller one (as all slots of players do) and the same relations may fill them. A type of numbers, times or
-quantities is open. A slot that always repeats an earlier one copies it, as in `defense(pink5, pink5)`.
+quantities is open. So is a type whose constants are often new and spelled by their sentences. A slot that
+always repeats an earlier one copies it, as in `defense(pink5, pink5)`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ SEEN = Table(
     Field("least", mapped(whole()), "the fewest arguments, by relation"),
     Field("repeats", items(row(text(), whole(1), whole(), whole(-1))),
           "how often a slot of a relation repeated an earlier one; -1 if it once did not"),
+    Field("opened", items(row(text(), whole())), "slots often filled with new names", default=[]),
 )  # fmt: skip
 
 
@@ -226,7 +228,13 @@ class SchemaLearner:
         self.inner: dict[str, list[set[str]]] = {}  # relations
         self.least: dict[str, int] = {}
         self.repeats: dict[tuple[str, int, int], int] = {}  # MRs with equal arguments; -1: seen different
+        self.opened: set[tuple[str, int]] = set()  # slots whose types are open to any name
         self._schema: Schema | None = None
+
+    def open_slots(self, slots: Iterable[tuple[str, int]]) -> None:
+        """Open the types of these slots to any name."""
+        self.opened = set(slots)
+        self._schema = None
 
     def see(self, mr: MR) -> None:
         """Take in one MR and those nested in it."""
@@ -274,7 +282,10 @@ class SchemaLearner:
             )
             for rel, its in self.fillers.items()
         }
-        patterns = {name: pattern for found, name in names.items() if (pattern := _values(found))}
+        patterns: dict[str, bool | str] = {
+            relations[rel].slots[slot]: True for rel, slot in sorted(self.opened)
+        }
+        patterns |= {name: pattern for found, name in names.items() if (pattern := _values(found))}
         return Schema(relations, {name: found for found, name in names.items()}, patterns)
 
     def double(self) -> set[str]:
@@ -288,6 +299,7 @@ class SchemaLearner:
             "inner": {rel: [sorted(slot) for slot in slots] for rel, slots in self.inner.items()},
             "least": self.least,
             "repeats": [[*key, count] for key, count in self.repeats.items()],
+            "opened": [list(slot) for slot in sorted(self.opened)],
         }
 
     def set_json(self, value: Any, given: Schema | None = None) -> None:
@@ -304,6 +316,9 @@ class SchemaLearner:
         self.repeats = {(rel, later, earlier): times for rel, later, earlier, times in found["repeats"]}
         if not all(earlier < later < len(self.fillers[rel]) for rel, later, earlier in self.repeats):
             raise ValueError("a slot that repeats another does not exist")
+        self.opened = {(rel, slot) for rel, slot in found["opened"]}
+        if not all(slot < len(self.fillers[rel]) for rel, slot in self.opened):
+            raise ValueError("an open slot does not exist")
         self._schema = self._made()
         if given is None:
             return

@@ -25,6 +25,8 @@ SEVERAL, LEAST_SEVERAL = 0.09, 3  # a share of the sentences, and their number; 
 PARAPHRASED = 0.8  # of the sentences with a word must be able to mean a constant that it paraphrases
 MORE = 4.0  # standard deviations by which a constant comes with a number more often than by chance
 MOST = 0.5  # of the constants of a slot: such a constant needs no word
+LEAST_NEW, NEW = 2, 0.01  # constants that occur once in an open type: their number, and their share
+SPELLED = 0.8  # of these, and of all, are spelled by their sentences
 Meanings = tuple[MR, ...]  # of one sentence; none: it means nothing
 
 
@@ -131,6 +133,47 @@ def find_paraphrases(model: LatentModel, read: list[list[Word]], bags: Sequence[
     for (arg, text), n in together.items():
         if n > 1 and n >= PARAPHRASED * count[text]:
             model.paraphrases.setdefault(arg, set()).add(text)
+
+
+def find_open(model: LatentModel, X: Sequence[list[str]], bags: Sequence[list[MR]]) -> None:
+    """Open types of a learned schema: those whose constants sentences spell and often bring up as new.
+
+    The share of constants that occur once estimates how often the next one is new.
+    """
+    model.schemas.open_slots([])
+    if model.given is not None:
+        return
+    schema = model.schema
+    seen: dict[str, Counter[str]] = {kind: Counter() for kind in schema.types}
+    spelled: dict[str, Counter[str]] = {kind: Counter() for kind in schema.types}
+    for x, bag in zip(X, bags, strict=True):
+        text = f" {' '.join(x)} "
+        slots = {
+            (kind, arg)
+            for mr in bag
+            for inner in mr.relations()
+            for arg, kind in zip(inner.args, schema.relations[inner.rel].slots, strict=False)
+            if isinstance(arg, str)
+        }
+        for kind, arg in slots:
+            seen[kind][arg] += 1
+            spelled[kind][arg] += any(f" {' '.join(words)} " in text for words in spellings(arg))
+    wide = {kind for kind in schema.types if _is_wide(seen[kind], spelled[kind])}
+    model.schemas.open_slots(
+        (rel, slot)
+        for rel, relation in schema.relations.items()
+        for slot, kind in enumerate(relation.slots)
+        if kind in wide
+    )
+
+
+def _is_wide(seen: Counter[str], spelled: Counter[str]) -> bool:
+    once = [constant for constant, n in seen.items() if n == 1]
+    said = sum(spelled[constant] for constant in once)
+    return (
+        said >= max(LEAST_NEW, NEW * seen.total(), SPELLED * len(once))
+        and spelled.total() >= SPELLED * seen.total()
+    )
 
 
 def find_styles(model: LatentModel, X: Sequence[list[str]], bags: Sequence[list[MR]]) -> None:

@@ -18,6 +18,7 @@ from semparse.latent.bags import (
     aligned,
     alternatives,
     find_naming,
+    find_open,
     find_paraphrases,
     find_silent,
     find_styles,
@@ -48,6 +49,7 @@ def fit(
         model.meet(x, its)
     kept = [pair for pair in told if not pair[1].only_wrong]
     X, bags = [x for x, _ in kept], [its for _, its in kept]
+    find_open(model, X, bags)
     find_styles(model, X, bags)
     read = [model.words.read(x) for x in X]
     find_paraphrases(model, read, bags)

@@ -92,6 +92,8 @@ def train(
             estimates = ", ".join(f"--{name} {value:g}" for name, value in parser.estimates_.items())
             if estimates:
                 print(f"estimated from the sentences: {estimates}", file=sys.stderr)
+            if parser.opened_:
+                print(f"copies new names like those of {', '.join(parser.opened_)}", file=sys.stderr)
             for doubt in parser.doubts_:
                 print(f"doubtful: {doubt}", file=sys.stderr)
 

@@ -1,10 +1,14 @@
 """Switches that the parser sets by itself: logs of another hand need no options."""
 
+import random
+
 import pytest
 
 from corpora.simulators.home import simulate_home
+from corpora.simulators.sportscast import simulate_sportscast
 from semparse import Ospas
 from semparse.evaluation import score_parses
+from semparse.meaning import as_mr
 from tests.semparse.commentary import commentary
 from tests.semparse.greenhouse import ROWS, log
 
@@ -77,3 +81,37 @@ def test_a_parser_of_sentences_that_mostly_mean_nothing_comes_back_from_its_file
     parser = trained(log(100, 0, chat=0.4), nothing=2.0)
     parser.save(tmp_path / "log.ssvm")
     assert Ospas.load(tmp_path / "log.ssvm").lexicon() == parser.lexicon()
+
+
+def calls(n, seed):
+    """Pairs of sentence and meaning: most names come once, but there are only four rooms."""
+    rng = random.Random(seed)
+    found = []
+    for _ in range(n):
+        name = "".join(rng.choice(["ka", "lo", "mi", "su", "ter", "vin"]) for _ in range(4))
+        room, again = rng.choice(["attic", "hall", "porch", "study"]), rng.choice(["jo", "ada", "kim"])
+        who = name if rng.random() < 0.5 else again
+        verb, rel = rng.choice([("call", "call"), ("wake", "wake")])
+        found.append((f"{verb} {who} in the {room}", f"{rel}({who}, {room})"))
+    return found
+
+
+def test_names_are_copied_if_training_keeps_bringing_up_new_ones(tmp_path):
+    pairs = calls(120, 0)
+    parser = Ospas().fit([text for text, _ in pairs], [[mr] for _, mr in pairs])
+    assert [str(found) for found in parser.parse("wake zebulon in the attic")] == ["wake(zebulon, attic)"]
+    assert parser.parse("wake jo in the cellar")[0].mr != as_mr("wake(jo, cellar)")  # rooms are known
+    assert len(parser.opened_) == 2  # of those who are called, and of those who are woken
+    assert not any("attic" in kind or "hall" in kind for kind in parser.opened_)
+    parser.save(tmp_path / "calls.ssvm")
+    assert str(Ospas.load(tmp_path / "calls.ssvm").parse("call zebulon in the hall")[0]) == (
+        "call(zebulon, hall)"
+    )
+
+
+@pytest.mark.parametrize(
+    "bags", [log(300, 4), simulate_home(300, seed=4), simulate_sportscast(300, seed=4)],
+    ids=["greenhouse", "home", "sportscast"],
+)  # fmt: skip
+def test_lists_that_are_complete_stay_closed(bags):
+    assert trained(bags).model_.schemas.opened == set()
