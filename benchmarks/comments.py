@@ -1,9 +1,10 @@
 """RoboCup, all comments: F1 if an answer to a comment that means no event counts as wrong.
 
 The parser trains on three games and is tested on the fourth. "All comments" are the sentences with a gold
-meaning and the comments with candidates but no gold meaning. The threshold for a test game is chosen on the
-other three: the parser trains on two of them and is scored on the third, in all three ways. The threshold
-with the best mean F1 over all comments is used.
+meaning and the comments with candidates but no gold meaning. `Ospas()` estimates its threshold from the bags
+that it learns from. For comparison, the threshold for a test game is chosen on the other three by gold
+meanings: the parser trains on two of them and is scored on the third, in all three ways. The threshold with
+the best mean F1 over all comments is used.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from semparse.meaning import as_mr
 
 SEEDS = 10
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+OWN = len(THRESHOLDS)  # in place of a number of a threshold: the one that training estimates
 Counts = list[int]  # right answers, answers, answers to comments with a meaning, meanings
 
 
 def measure(seed: int, size: int) -> dict[str, Any]:
-    """Train on all sets of `size` games, and return the counts in each other game for each threshold."""
+    """Train on all sets of `size` games, and return the counts in each other game for each threshold, and for
+    the one that training estimates."""
     found = []
     for games in combinations(FOLDS, size):
         parser = trained(games, "ambiguous", {"random_state": seed})
@@ -42,11 +45,12 @@ def measure(seed: int, size: int) -> dict[str, Any]:
 def counts(parser: Any, game: int) -> list[Counts]:
     gold = corpus()[game].gold
     meant = {bag.id for bag in gold}
-    answers = []
+    every, answers = parser.with_options(threshold=0.0), []
     for bag in [*gold, *(bag for bag in corpus()[game].bags if bag.id not in meant)]:
         right = {as_mr(mr) for mr in bag.gold or ()}
-        answers += [(parse.margin, parse.mr in right, bool(right)) for parse in parser.parse(bag.sentence)]
-    kept = [[answer[1:] for answer in answers if answer[0] >= least] for least in THRESHOLDS]
+        answers += [(parse.lead, parse.mr in right, bool(right)) for parse in every.parse(bag.sentence)]
+    own = parser.estimates_["threshold"]
+    kept = [[answer[1:] for answer in answers if answer[0] >= least] for least in (*THRESHOLDS, own)]
     return [[sum(r for r, _ in its), len(its), sum(m for _, m in its), len(gold)] for its in kept]
 
 
@@ -71,7 +75,8 @@ def main(*, quick: bool = False) -> None:
     outer = measurements(__name__, [{"seed": seed, "size": 3} for seed in seeds])
     choice = [chosen(inner["runs"], game) for game in FOLDS]
     rows = []
-    for name, at in {"Ospas()": [0] * 4, "Ospas(threshold=chosen on training games)": choice}.items():
+    rules = {"Ospas()": [OWN] * 4, "Ospas(threshold=0)": [0] * 4}
+    for name, at in (rules | {"Ospas(threshold=chosen on training games)": choice}).items():
         figures = [
             [statistics.mean(f1(run["counts"][at[run["test"]]], every=every) for run in found["runs"])
              for found in outer]
@@ -87,4 +92,5 @@ def main(*, quick: bool = False) -> None:
 
 
 READING = """\
-We had seen the effect of several thresholds on all four games before we fixed this protocol."""
+We had seen the effect of several thresholds on all four games before we fixed this protocol. The rule by
+which training estimates the threshold (the best F1 on held-out bags) was chosen on simulated logs only."""
