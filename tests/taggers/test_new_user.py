@@ -284,7 +284,11 @@ def test_convert_asks_for_what_is_missing(folder):
         run("convert", "m", "--dtype", "int8", "-o", "n", cwd=folder), 2, "m is a model of structsvm already"
     )
     refused(run("convert", "nothere", "--dtype", "int8", cwd=folder), 1, "nothere: No such file")
-    refused(run("convert", "cols.txt", "--dtype", "int8", cwd=folder), 2, "not a model of another program")
+    refused(
+        run("convert", "cols.txt", "--dtype", "int8", cwd=folder),
+        2,
+        "cannot be combined with a file of labels",
+    )
     refused(run("convert", "cols.txt", cwd=folder), 2, "or a format such as jsonl")
 
 
