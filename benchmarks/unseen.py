@@ -14,14 +14,17 @@ from typing import Any
 
 from benchmarks import reach
 from benchmarks.harness import cpu_timed, kept_figures, measurements, publish, spread, table
-from taggers.features.template import fitting_template
 from taggers.labels.schemes import spans
 
 MODULE = "benchmarks.unseen"
 CORPORA = tuple(name for name, (task, *_) in reach.SETS.items() if task == "ner")
 SEEDS = 1
 SIZES = (2000, None)  # training sentences, None: all
-TEMPLATES = ("ner", "without n-grams", "with casing")
+TEMPLATES = {
+    "ner": "ner",
+    "with n-grams": "ner + gram4[0]",
+    "with both": "ner + gram4[0] + casing[0] + casing[0]|short_shape[0]",
+}
 COLUMNS = {"f1": "F1", "precision": "precision", "recall": "recall", "seen": "recall, seen",
            "unseen": "recall, unseen"}  # fmt: skip
 
@@ -68,7 +71,7 @@ def measure(name: str, title: str, seed: int, most: int | None) -> dict[str, Any
     (X, y), (X_dev, y_dev) = reach.load(name, "train", "dev")
     step = max(1, len(X) // most) if most else 1
     X, y = X[::step][:most], y[::step][:most]
-    tagger = NerTagger(template=template(title), random_state=seed)
+    tagger = NerTagger(template=TEMPLATES[title], random_state=seed)
     _, seconds = cpu_timed(lambda: tagger.fit(X, y))
     words = {token for tokens in X for token in tokens}
     counts = {key: [0, 0] for key in ("all", "seen", "unseen")}  # correct and gold names
@@ -88,15 +91,3 @@ def measure(name: str, title: str, seed: int, most: int | None) -> dict[str, Any
         "recall": recalls.pop("all"), **recalls, "train": seconds,
         "share": counts["unseen"][1] / max(n_gold, 1),
     }  # fmt: skip
-
-
-def template(title: str) -> str:
-    """The template of this title."""
-    if title == "with casing":
-        return "ner + casing[0] + casing[0]|short_shape[0]"
-    grams = () if title == "ner" else ("gram",)
-    return "\n".join(
-        one.text
-        for one in fitting_template("ner", 1).patterns
-        if not any(cell.attribute.startswith(grams) for cell in one.cells)
-    )

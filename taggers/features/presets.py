@@ -38,13 +38,12 @@ NAMED = {
         lower[-2]|lower[-1]|short_shape[0], lower[-1]|short_shape[0]|short_shape[1],
         short_shape[-2]|lower[-1]|short_shape[0], short_shape[0]|lower[1]|short_shape[2],
         is_title[-1..1], is_upper[0], has_digit[0], has_hyphen[0],
-        gram4[0], p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], p[0]|short_shape[0], bias
+        p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], p[0]|short_shape[0], bias
     """,
     "label": """
         w[-4..4], w[-2]|w[-1], w[-1]|w[0], w[0]|w[1], w[1]|w[2], w[-1]|w[1],
         lower[0], prefix2[0], prefix3[0], prefix4[0], suffix1[0], suffix2[0], suffix3[0], suffix4[0],
-        gram4[0], shape[0], has_digit[0],
-        p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], w[0]|p[0], bias
+        shape[0], has_digit[0], p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], w[0]|p[0], bias
     """,
 }
 
