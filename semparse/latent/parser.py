@@ -43,8 +43,12 @@ class LatentParser(LatentModel):
         """Learn from one more sentence, then from some of the old ones again."""
         training.learn(self, x, bag, rng)
 
-    def _search(self, x: list[str], n: int) -> tuple[Search, list[Found]]:
+    def _search(
+        self, x: list[str], n: int, tests: Sequence[Callable[[MR], Any]] = ()
+    ) -> tuple[Search, list[Found]]:
         """The n best meanings of a sentence, the first of which overlooks no name.
+
+        tests: what both meanings must pass where a second clause is found.
 
         If the best meaning gives a slot a constant without a word, or with a doubtful one, although the
         sentence names another constant of that type, only sure words name the constants of that type.
@@ -58,10 +62,12 @@ class LatentParser(LatentModel):
             found = search.best(n)
             overlooked = search.overlooked(found[0]) - sure
             if not overlooked:
-                return self._with_second_clause(search, found, n)
+                return self._with_second_clause(search, found, n, tests)
             sure |= overlooked
 
-    def _with_second_clause(self, search: Search, found: list[Found], n: int) -> tuple[Search, list[Found]]:
+    def _with_second_clause(
+        self, search: Search, found: list[Found], n: int, tests: Sequence[Callable[[MR], Any]]
+    ) -> tuple[Search, list[Found]]:
         """The two meanings of a sentence whose best meaning leaves a name unused, if they use more names.
 
         Only if training found one meaning per sentence: a second one must not be lost without a trace.
@@ -77,7 +83,8 @@ class LatentParser(LatentModel):
         for k, way in enumerate(ways):
             several = way.score > least and len(more.nodes(way)) > 1 and not more.overlooked(way)
             if several and len(more.unused(way)) < unused:
-                return more, ways[k:]
+                passes = all(test(mr) for mr in more.mrs(way) for test in tests)
+                return (more, ways[k:]) if passes else (search, found)
         return search, found
 
     def parse(self, x: list[str], n: int, valid: Callable[[MR], Any] | None = None) -> list[Parse]:
@@ -87,7 +94,7 @@ class LatentParser(LatentModel):
         of the training data had one meaning, the latter holds only for sentences with many unknown words.
         """
         tests = [*([in_order] if self.grammar.has_names else []), *([valid] if valid is not None else [])]
-        search, found = self._search(x, (max(n, TRIED) if tests else n) + 2)
+        search, found = self._search(x, (max(n, TRIED) if tests else n) + 2, tests)
         for test in tests:
             found = [way for way in found if all(test(mr) for mr in search.mrs(way))]
         if self.nothing == 0:

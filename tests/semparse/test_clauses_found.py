@@ -41,6 +41,15 @@ def test_a_name_that_the_best_meaning_leaves_unused_reveals_a_second_clause(data
     assert [set(map(str, again.parse(text))) for text in texts] == meanings
 
 
+def test_a_second_clause_that_is_not_valid_leaves_the_first_one(data):
+    parser = Ospas().fit(*data)
+    for rel, meaning in (("call", "send(nora)"), ("send", "call(siobhan)")):
+        found = parser.parse(
+            "send nora a postcard and call siobhan please", valid=lambda mr, rel=rel: mr.rel != rel
+        )
+        assert [str(parse) for parse in found] == [meaning]
+
+
 def test_one_clause_that_is_asked_for_stays_one(data):
     parser = Ospas(clauses=1).fit(*data)
     assert len(parser.parse("send nora a postcard and call siobhan please")) == 1
