@@ -25,7 +25,7 @@ SHARED = 0.5  # of the constants of the smaller of two slots, for both to be of 
 VALUES = (NUMBER, LONG_TIME, TIME, DATE)
 KINDS = {NUMBER: "number", LONG_TIME: "time", TIME: "time", DATE: "date"}
 ENOUGH_TO_OPEN = 3  # different numbers or times, and not fewer than other constants: the type is open
-LONGEST_PATTERN = 300
+LONGEST_PATTERN = 1000
 SEEN = Table(
     Field("fillers", mapped(items(names())), "the constants of each slot, by relation"),
     Field("inner", mapped(items(names())), "the relations of each slot, by relation"),
@@ -349,11 +349,12 @@ def _kind(pattern: bool | str | None) -> str | None:
 
 def _values(symbols: Collection[str]) -> str | None:
     """The pattern of numbers, times or quantities, if enough symbols match it, and no fewer than do not."""
-    for pattern in VALUES:
-        n = sum(re.fullmatch(pattern, symbol) is not None for symbol in symbols)
+    for usual in VALUES:
+        n = sum(re.fullmatch(usual, symbol) is not None for symbol in symbols)
         if n >= ENOUGH_TO_OPEN and 2 * n >= len(symbols):
-            return pattern
-    return quantities.open_pattern(symbols)
+            return usual
+    pattern = quantities.open_pattern(symbols)
+    return pattern if pattern and len(pattern) <= LONGEST_PATTERN else None
 
 
 def _merged(slots: Iterable[frozenset[str]]) -> dict[frozenset[str], frozenset[str]]:

@@ -6,7 +6,7 @@ import pytest
 
 from semparse import MR, Ospas
 from semparse.entities.dates import date
-from semparse.entities.quantities import quantity
+from semparse.entities.quantities import UNITS, quantity
 from semparse.entities.times import time
 from semparse.entities.tokens import original, read, tokenize
 from semparse.schema import Schema, SchemaError
@@ -230,6 +230,16 @@ def test_new_quantities_are_written_like_those_of_the_training_data(style):
         assert parser.parse(text)[0].mr == MR("timer", (style.format(27),))
     usual = parser.schema_.named().types.keys()
     assert any(name.startswith("quantity") for name in usual)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_quantities_in_all_units_make_a_schema_that_can_be_read(upper):
+    names = [name for unit in UNITS for name in unit]
+    names += [name.title() for name in names] * upper  # too many for a pattern
+    mrs = [MR("set", (f"{n} {name}",)) for n, name in enumerate(names)]
+    schema = Schema.learn(mrs)
+    assert bool(schema.open) is not upper
+    assert Schema.from_json(schema.to_json()) == schema
 
 
 def test_a_quantity_is_also_a_number_for_other_types():
