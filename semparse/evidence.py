@@ -23,13 +23,14 @@ class Candidates(list[MR]):
     def __init__(
         self, mrs: Iterable[MR], weights: Sequence[float] | None = None, wrong: Iterable[MR] = ()
     ) -> None:
-        mrs, self.wrong = list(mrs), tuple(dict.fromkeys(wrong))
+        mrs, bad = list(mrs), dict.fromkeys(wrong)
+        self.wrong = tuple(bad)
         total: dict[MR, float] = {}
         for mr, weight in zip(mrs, [1.0] * len(mrs) if weights is None else weights, strict=True):
             total[mr] = total.get(mr, 0.0) + weight
-        super().__init__(mr for mr, weight in total.items() if weight > 0 and mr not in self.wrong)
+        super().__init__(mr for mr, weight in total.items() if weight > 0 and mr not in bad)
         most = max((total[mr] for mr in self), default=1.0)
-        self.logs = {} if weights is None else {mr: math.log(total[mr] / most) for mr in self}
+        self.logs = {} if weights is None else {mr: math.log(total[mr]) - math.log(most) for mr in self}
 
     @property
     def only_wrong(self) -> bool:

@@ -42,10 +42,10 @@ def checked_examples(
         raise ValueError("there are no sentences; pass at least one")
     names = [f"sentence {number}" for number in range(len(sentences))]
     X = [checked_tokens(sentence, name) for sentence, name in zip(sentences, names, strict=True)]
-    none = [None] * len(sentences)
+    more = [[None] * len(X) if lists is None else lists for lists in (weights, wrong)]
     bags = [
         checked_bag(bag, name, schema, its, bad)
-        for bag, name, its, bad in zip(candidates, names, weights or none, wrong or none, strict=True)
+        for bag, name, its, bad in zip(candidates, names, *more, strict=True)
     ]
     if not any(bags):
         raise ValueError("no sentence has candidates; pass a list of meanings for each, some of them empty")

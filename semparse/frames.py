@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from itertools import islice, product
+from itertools import islice
 
 from semparse.entities.names import Words
 from semparse.entities.tokens import Tokens
 from semparse.evidence import Candidates
-from semparse.meaning import MR, REST, UNKNOWN, in_order, is_name, is_open
+from semparse.meaning import MR, REST, UNKNOWN, is_name, is_named, is_open
 from semparse.outcomes import BUDGET, mentioned
 from semparse.schema import Schema, SchemaError, SchemaLearner
 
@@ -104,28 +104,30 @@ class _Terms:
         best = min(ways.values(), default=None)
         return [mr for mr, rank in ways.items() if rank == best][:MOST_FILLED]
 
-    def _all(self, frame: MR) -> Iterator[MR]:
+    def _all(self, frame: MR, *, inside: bool = False) -> Iterator[MR]:
         relation = self.schema.relations[frame.rel]
         known = [arg for arg in frame.args if arg != REST]
         least = max(len(known), relation.least) if REST in frame.args else len(known)
         for n in range(least, len(relation.slots) + 1 if REST in frame.args else least + 1):
             open_slots = [*known, *[UNKNOWN] * (n - len(known))]
-            slots = [list(self._terms(*pair)) for pair in zip(open_slots, relation.slots, strict=False)]
-            for args in product(*slots):
-                mr = MR(frame.rel, args)
-                if in_order(mr) and all(k >= n or args[k] == args[j] for k, j in relation.copies):
-                    yield mr
+            slots = [
+                list(self._terms(*pair, inside=inside))
+                for pair in zip(open_slots, relation.slots, strict=False)
+            ]
+            for args in _products(slots):
+                if all(k >= n or args[k] == args[j] for k, j in relation.copies):
+                    yield MR(frame.rel, args)
 
-    def _terms(self, arg: MR | str, kind: str) -> Iterator[MR | str]:
+    def _terms(self, arg: MR | str, kind: str, *, inside: bool) -> Iterator[MR | str]:
         """The possible values of an argument of a frame."""
         if isinstance(arg, MR):
-            yield from self._all(arg) if is_open(arg) else [arg]
+            yield from self._all(arg, inside=is_named(arg)) if is_open(arg) else [arg]
         elif arg != UNKNOWN:
             yield arg
         else:
-            rels = [name for name in sorted(self.schema.types[kind]) if is_name(name)]
-            for name in rels:
-                yield from self._all(MR(name, (UNKNOWN,)))
+            for name in sorted(self.schema.types[kind]):
+                if is_name(name) and not inside:  # the value of a named argument has no name
+                    yield from self._all(MR(name, (UNKNOWN,)), inside=True)
             yield from self.said.get(kind) or sorted(self.schema.types[kind] - self.schema.relations.keys())
 
     def _ranks(self, mr: MR) -> tuple[int, int]:
@@ -133,3 +135,25 @@ class _Terms:
         args = [arg for inner in mr.relations() for arg in inner.args if isinstance(arg, str)]
         said = {term for terms in self.said.values() for term in terms}
         return -len(said.intersection(args)), sum(arg not in said for arg in args)
+
+
+def _products(slots: Sequence[list[MR | str]]) -> Iterator[tuple[MR | str, ...]]:
+    """The products of slots whose named arguments come in the order of their names."""
+    left: list[list[tuple[str, MR | str]]] = []
+    limit = ""
+    for terms in reversed(slots):  # leave out names that none of the later slots can follow
+        named = [(arg.rel if isinstance(arg, MR) and is_named(arg) else "", arg) for arg in terms]
+        left.insert(0, [pair for pair in named if not limit or pair[0] < limit])
+        names = [name for name, _ in left[0]]
+        limit = max(names) if names and all(names) else limit
+
+    def extended(args: tuple[MR | str, ...], last: str) -> Iterator[tuple[MR | str, ...]]:
+        if len(args) == len(left):
+            yield args
+            return
+        for name, arg in left[len(args)]:
+            if not name or name > last:
+                yield from extended((*args, arg), name or last)
+
+    if all(left):
+        yield from extended((), "")

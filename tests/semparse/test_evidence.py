@@ -82,6 +82,16 @@ def test_a_parser_learns_from_scores_where_bags_alone_cannot_tell():
         assert parser.predict([f"{WORDS[rel]} the porch please"])[0] == f"{rel}(porch)"
 
 
+def test_tiny_weights_and_arrays_of_weights_are_weights():
+    a, b = as_mr("go(a)"), as_mr("go(b)")
+    tiny = Candidates([a, b], [1e6, 5e-324])
+    assert [*tiny] == [a, b]
+    assert tiny.logs[a] == 0
+    assert tiny.logs[b] < -700
+    texts, bags, weights = zip(*guesses(60, 1, trusted=True), strict=True)
+    assert accuracy(Ospas().fit(texts, bags, weights=np.array(weights))) == 1
+
+
 def test_what_a_sentence_does_not_mean_corrects_the_parser():
     texts = [f"{WORDS[rel]} the {room} please" for rel in ("heat", "cool") for room in ROOMS] * 3
     right = [[f"{rel}({room})"] for rel in ("heat", "cool") for room in ROOMS] * 3
@@ -185,6 +195,31 @@ def test_frames_of_tools_are_filled_too():
     for frame in ({"name": "dim", "arguments": "..."}, "dim(level=?, ...)", "dim(level=30, room=?)"):
         (bag,) = filled_bags([x], [Candidates([as_mr(frame)])], Words(Counter(x), schema), schema)
         assert list(map(str, bag)) == ["dim(level=30, room=hall)"]
+
+
+def test_frames_whose_named_arguments_leave_no_room_are_filled_at_once():
+    """The names before z= are fewer than the slots, so most combinations are out of order."""
+    names = [f"n{letter}=" for letter in "abcdefg"]
+    values = [f"v{k}" for k in range(15)]
+    schema = Schema.from_json({
+        "relations": {
+            "go": {"slots": ["any"] * 8, "least": 1},
+            **{name: {"slots": ["value"]} for name in [*names, "z="]},
+        },
+        "types": {"any": [*names, "z="], "value": values},
+    })  # fmt: skip
+    x = as_tokens("do it now")
+    (bag,) = filled_bags([x], [Candidates([as_mr("go(z=?, ...)")])], Words(Counter(x), schema), schema)
+    assert {str(mr) for mr in bag} == {f"go(z={value})" for value in values}
+
+
+def test_a_named_argument_whose_value_may_have_its_name_is_filled():
+    schema = Schema.from_json({
+        "relations": {"go": {"slots": ["any"]}, "a=": {"slots": ["any"]}}, "types": {"any": ["a=", "x"]}
+    })  # fmt: skip
+    x = as_tokens("do it now")
+    (bag,) = filled_bags([x], [Candidates([as_mr("go(?)")])], Words(Counter(x), schema), schema)
+    assert {str(mr) for mr in bag} == {"go(x)", "go(a=x)"}
 
 
 def test_a_parser_learns_from_intents_without_their_slots():
