@@ -195,7 +195,8 @@ def _legal(names: Sequence[str], *, phrases: bool) -> np.ndarray:
                 legal[:, k] = [one[1:] == name[1:] and one != OUTSIDE for one in names] + [False]
         begins = [name.startswith("B-") for name in names]
         legal[0, begins] = 0
-        legal[K - 1] = begins
+        if any(begins):  # else there are no phrases, and both states are O
+            legal[K - 1] = begins
     return legal
 
 

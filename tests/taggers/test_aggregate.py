@@ -163,6 +163,13 @@ def test_gold_labels_out_of_place_are_refused(row, message):
         aggregate(votes, gold=[row, None])
 
 
+@pytest.mark.parametrize("rows", [[["O", "O"], ["O"]], [[None, "O"]], [[]]])
+def test_sources_without_phrases_agree_on_o(rows):
+    found = aggregate({"one": rows, "two": rows})
+    assert found.best() == [["O"] * len(row) for row in rows]
+    assert all(p == pytest.approx(1) for row in found.confidence() for p in row)
+
+
 def test_parts_of_speech_need_no_scheme():
     rng = random.Random(9)
     y = [[rng.choice("NVA") for _ in range(8)] for _ in range(150)]
