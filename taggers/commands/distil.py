@@ -96,6 +96,8 @@ def distil(
         raise ValueError("--merged needs two sources at least, annotators or teachers among them")
     known = None if gold is None else weak.read_words(gold, **labelled)
     done = learn(X, made, task=task, tagger=tagger, gold=known, cache=cache, callback=told)
+    if merged is not None and done.consensus is None:
+        raise ValueError("--merged needs a source that labels words O; all sources only list phrases")
     done.tagger.save(output)
     if merged is not None and done.consensus is not None:
         write_merged(merged, done.X, done.consensus)

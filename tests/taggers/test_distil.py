@@ -276,6 +276,18 @@ def test_annotators_are_merged_with_confidences(folder):
     assert trained.returncode == 0, trained.stderr
 
 
+def test_lists_of_phrases_are_not_merged_in_silence(folder):
+    X, y = corpus()
+    rows = [[None if label == "O" else label for label in row] for row in y]
+    lines = [json.dumps({"tokens": words, "ner_tags": row}) for words, row in zip(X, rows, strict=True)]
+    for name in ("b.jsonl", "c.jsonl"):
+        (folder / name).write_text("\n".join(lines))
+    args = ["--annotators", "b.jsonl", "--annotators", "c.jsonl", "--merged", "none.jsonl"]
+    done = run("distil", "ner", "raw.txt", *args, "-o", "none.ssvm", cwd=folder)
+    refused(done, 2, "--merged needs a source that labels words O")
+    assert not (folder / "none.ssvm").exists()
+
+
 def test_labels_of_the_raw_file_are_never_read(folder):
     X, y = corpus()
     rng = random.Random(0)
