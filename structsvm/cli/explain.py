@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Annotated, Any
 
 import typer
@@ -33,7 +34,8 @@ def explain(
             raise ValueError(f"the sentence has {n} words, so there is no word {word}")
         chosen = range(n) if word is None else [word - 1]
         if as_json:
-            print(json.dumps({name: [rows[k] for k in chosen] for name, rows in layers.items()}, indent=1))
+            found = {name: [_finite(rows[k]) for k in chosen] for name, rows in layers.items()}
+            print(json.dumps(found, indent=1))
             return
         for k in chosen:
             for name, rows in layers.items():
@@ -42,6 +44,11 @@ def explain(
                     print(f"{k + 1} {title}{told}")
                     for feature, weight in features[:top]:
                         print(f"{weight:10.4f}  {feature}")
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    """A row without an infinite margin, which JSON lacks: no other label was possible."""
+    return row | {"margin": None} if row.get("margin") == math.inf else row
 
 
 def _decisions(rows: list[dict[str, Any]], k: int, layer: str) -> list[tuple[str, Any, Any]]:

@@ -30,7 +30,8 @@ def explain(
         raise ValueError("the sentence has no words")
     if isinstance(model, Pipeline):
         return model.explain(sentence)
-    width = 1 if model.space.template is None else model.space.template.width
-    if width > 1:
-        raise ValueError(f"the model reads {width} columns; use explain of its tagger in Python")
+    template = model.space.template
+    if template is None or template.width > 1:
+        reads = "features instead of words" if template is None else f"{template.width} columns"
+        raise ValueError(f"the model reads {reads}; use explain of its tagger in Python")
     return {"label": explain_labels(model, list(sentence))}

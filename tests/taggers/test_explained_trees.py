@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from taggers import commands
+from taggers import SequenceTagger, commands
 from taggers.dependencies.explanation import explain_trees
 from taggers.dependencies.parser import attributes
 from taggers.pipeline import Pipeline
@@ -96,6 +96,14 @@ def test_the_command_explains_each_layer_of_a_word(folder):
 )
 def test_the_command_refuses_what_is_not_one_sentence(folder, words, told):
     refused(run("explain", *words, cwd=folder), 2, told)
+
+
+def test_infinite_margins_are_null_and_models_of_features_are_refused(folder):
+    SequenceTagger().fit([["a", "b"]] * 3, [["X", "X"]] * 3).save(folder / "one.ssvm")
+    shown = run("explain", "one.ssvm", "a b", "--json", cwd=folder).stdout
+    assert [row["margin"] for row in json.loads(shown, parse_constant=pytest.fail)["label"]] == [None, None]
+    SequenceTagger().fit([[{"w": "a"}, {"w": "b"}]] * 3, [["X", "Y"]] * 3).save(folder / "ready.ssvm")
+    refused(run("explain", "ready.ssvm", "a b", cwd=folder), 2, "reads features instead of words")
 
 
 def test_models_of_trees_only_say_what_they_read(folder):
