@@ -201,8 +201,9 @@ def find_word_classes(columns: Columns) -> WordClasses:
     """The classes of the words in the first column; none if there is too little text."""
     global _last
     same = sha256(WORDS.keys(columns).tobytes() + columns.sentence_ptr.tobytes()).digest()
-    if _last is not None and _last[0] == same:
-        return _last[1]
+    last = _last  # another thread may replace it
+    if last is not None and last[0] == same:
+        return last[1]
     with Text() as text:
         text.add(columns)
         found = learn_classes(text, N_CLASSES)[0]

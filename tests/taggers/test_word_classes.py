@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from structsvm.files.errors import DataError
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import PosTagger, SequenceTagger
+from taggers.features import word_classes
 from taggers.features._lexicon import Lexicon
 from taggers.features.class_files import read_classes
+from taggers.features.extract import as_columns
 from taggers.features.knowledge import Knowledge
 from taggers.features.template import fitting_template
 from tests.taggers.command_line import run
@@ -226,3 +228,19 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
         told = "read"
         assert len(classes.keys)
     assert "\n" not in told
+
+
+def test_threads_do_not_get_the_classes_of_each_other(monkeypatch):
+    """Another thread stores its classes between the comparison and the answer."""
+    columns = as_columns([["a", "b"], ["b", "c"]] * 3)
+    ours = word_classes.find_word_classes(columns)
+
+    class Key(bytes):
+        def __eq__(self, other):
+            word_classes._last = other, "classes of another text"
+            return bytes(self) == other
+
+        __hash__ = bytes.__hash__
+
+    monkeypatch.setattr(word_classes, "_last", (Key(word_classes._last[0]), ours))
+    assert word_classes.find_word_classes(columns) is ours
