@@ -203,7 +203,7 @@ class Machine(Protocol):
         raise Unsupported(f"{type(self).__name__} cannot forget patterns")
 
     def forget_rows(self, row_of: np.ndarray, stride: int) -> None:
-        """Drop rows of w, each `stride` long;
+        """Drop rows of w, each `stride` long.
 
         Parameters
         ----------
