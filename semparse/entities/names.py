@@ -127,7 +127,7 @@ class Words:
 def _is_short_name(x: list[str], i: int) -> bool:
     """Whether a short word has a capital within a sentence: "Mary" is then not a misspelt "Marc"."""
     text = original(x, i, i + 1)
-    return i > 0 and len(text) <= SHORT and text[0].isupper() and not text.isupper()
+    return i > 0 and len(text) <= SHORT and text[:1].isupper() and not text.isupper()
 
 
 def joined(text: str) -> str:

@@ -50,7 +50,7 @@ def continues(x: Sequence[str], i: int) -> bool:
     if not isinstance(x, Tokens) or x[i + 1].startswith("'"):
         return True
     first, gap, second = original(x, i, i + 1), x.text[x.spans[i][1] : x.spans[i + 1][0]], x.spans[i + 1][0]
-    return not _MARK.search(gap) and first[0].isupper() == x.text[second].isupper()
+    return not _MARK.search(gap) and first[:1].isupper() == x.text[second : second + 1].isupper()
 
 
 def original(x: Sequence[str], start: int, end: int) -> str:

@@ -266,7 +266,7 @@ class Viewer:
         A name of several words is not cut between words that training lacks.
         """
         found = []
-        new = [word.form not in self.words.counts and word.form[0] != "<" for word in words]
+        new = [word.form not in self.words.counts and word.form[:1] != "<" for word in words]
         whole = [True] * (len(words) + 1)  # whether a name may begin or end before a word
         for i in range(len(words) - 1):
             whole[i + 1] = not (new[i] and new[i + 1] and continues(x, words[i + 1].start - 1))

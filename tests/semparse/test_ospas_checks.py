@@ -21,3 +21,9 @@ class Batches(Ospas):
 @pytest.mark.parametrize("algorithm", ["latent", "paper"])
 def test_the_parser_passes(algorithm):
     check_estimator(lambda: Batches(algorithm=algorithm), *commentary(24)[:2])
+
+
+def test_an_empty_word_within_a_sentence_is_a_word_like_others():
+    texts = ["a kicks", "b kicks", "a runs", "b runs"] * 5
+    parser = Ospas().fit(texts, [["kick(a)"], ["kick(b)"], ["run(a)"], ["run(b)"]] * 5)
+    assert [str(parse) for parse in parser.parse(["a", "", "kicks"])] == ["kick(a)"]
