@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structsvm import LaRank, Problem
+from structsvm import LaRank, Problem, RandomField
 from structsvm.machine import Unsupported
 from structsvm.problems import DependencyProblem, arc_features
 from structsvm.problems.dependency.problem import is_projective, is_tree
 from structsvm.problems.dependency.spanning import Trees
-from tests.structsvm.helpers import OPTIMIZERS, trees
+from tests.structsvm.helpers import DUAL_OPTIMIZERS, OPTIMIZERS, trees
 
 
 def score_of(scores, heads):
@@ -101,6 +101,42 @@ def test_both_doors_reach_the_same_dual(n_labels, projective):
         for x, t in zip(X, y, strict=True)
     )  # fmt: skip
     assert fast.primal(X, y) == pytest.approx(0.5 * w @ w + 0.1 * slacks)
+
+
+@pytest.fixture(scope="module")
+def solved():
+    """Trees with labels, and the dual at its optimum."""
+    X, y = random_data(12, 3, n_labels=2, longest=3)
+    best = LaRank(DependencyProblem(12, n_labels=2), C=0.5, gap_tolerance=1e-3, epochs=500).fit(X, y)
+    return X, y, best.dual_
+
+
+@pytest.mark.parametrize("name", DUAL_OPTIMIZERS)
+def test_the_gap_bounds_how_far_the_dual_is_from_its_optimum(name, solved):
+    X, y, best = solved
+    fast, slow = DependencyProblem(12, n_labels=2), Slow(12, n_labels=2)
+    one = DUAL_OPTIMIZERS[name](fast).fit(X, y)
+    w = one.weights_
+    slacks = [
+        max(slow.loss(t, o) - slow.score(x, t, w) + slow.score(x, o, w) for o in slow.candidates(x))
+        for x, t in zip(X, y, strict=True)
+    ]
+    assert one.gap() == pytest.approx(0.5 * w @ w + 0.5 * sum(slacks) - one.dual_)
+    assert one.gap(X, y) == pytest.approx(one.gap())
+    assert best - one.dual_ < one.gap() + 1e-9
+    if name == "svmstruct":
+        assert one.gap() <= 0.5 * len(X) * 0.05  # C n epsilon
+
+
+@pytest.mark.parametrize("name", sorted(OPTIMIZERS.keys() - DUAL_OPTIMIZERS.keys()))
+def test_a_perceptron_has_no_gap(name, solved):
+    X, y, _ = solved
+    assert np.isnan(OPTIMIZERS[name](DependencyProblem(12, n_labels=2)).fit(X, y).gap())
+
+
+def test_a_random_field_refuses_trees(solved):
+    with pytest.raises(Unsupported, match="needs sequences"):
+        RandomField(DependencyProblem(12, n_labels=2)).fit(*solved[:2])
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
