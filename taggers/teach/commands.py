@@ -76,6 +76,9 @@ def _write_merged(path: str | Path, teaching: Teaching, merge: Sequence[str | Pa
         theirs = Answers(learner.task)
         theirs.load(read_journal(name), str(name), learner.valid)
         journals[str(name)] = theirs.given()
-    X, consensus = merge_answers({name: answers for name, answers in journals.items() if answers})
+    given = {name: answers for name, answers in journals.items() if answers}
+    if not given:
+        raise ValueError("--merged found no answers in the journals; label some sentences first")
+    X, consensus = merge_answers(given)
     write_merged(path, X, consensus)
     teaching.notes.append(f"{path}: {len(X)} sentences, merged")

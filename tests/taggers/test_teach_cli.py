@@ -105,6 +105,12 @@ def test_journals_are_merged_into_one_file_with_confidences(folder):
                 assert label == "B-LOC"  # two of three say so
 
 
+def test_journals_without_answers_are_not_merged(folder):
+    (folder / "empty.jsonl").touch()
+    command = ("teach", "ner", "raw.txt", "-o", "m.ssvm", "--merge", "empty.jsonl", "--merged", "gold.jsonl")
+    refused(run(*command, "--format", "columns", cwd=folder), 2, "--merged found no answers in the journals")
+
+
 def test_a_labelled_file_can_begin_a_session(folder):
     (folder / "begin.txt").write_text("Lima B-LOC\nis O\nfar O\n\n")
     command = ("teach", "ner", "raw.txt", "-o", "m.ssvm", "--begin", "begin.txt", "--export", "a.txt")
