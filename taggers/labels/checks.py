@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, takewhile
 
 import numpy as np
@@ -48,7 +48,8 @@ def warn_of_labels_as_inputs(columns: Columns, gold: GoldLabels, width: int) -> 
     """
     types = _phrase_types(gold.distinct())
     for place in range(1, min(width, columns.width - 1)):
-        if _phrase_types(columns.texts(place)) & types:
+        texts = (columns.text(token, place) for token in range(columns.n_tokens))
+        if _phrase_types(texts) & types:
             _warn(
                 columns.name,
                 f"column {columns.wanted[place]} (counted from 0) has labels like those that are learned, "
@@ -57,12 +58,14 @@ def warn_of_labels_as_inputs(columns: Columns, gold: GoldLabels, width: int) -> 
             )
 
 
-def _phrase_types(labels: Collection[str]) -> set[str]:
-    """The types of labels of phrases; none if there are other labels."""
-    distinct = set(labels)
-    if not all_mark_phrases(distinct):
-        return set()
-    return {schemes.split(one)[1] for one in distinct - {schemes.OUTSIDE}}
+def _phrase_types(labels: Iterable[str]) -> set[str]:
+    """The types of labels of phrases; none if there are other labels, the first of which ends the search."""
+    seen = {schemes.OUTSIDE}
+    for label in labels:
+        if label not in seen and not schemes.marks_phrase(label):
+            return set()
+        seen.add(label)
+    return {schemes.split(one)[1] for one in seen - {schemes.OUTSIDE}}
 
 
 class CountedLabels:

@@ -1,9 +1,13 @@
 """Column files as people have them: comments, columns that count, -DOCSTART-; from training to evaluation."""
 
+import tracemalloc
+
 import pytest
 
 from taggers.commands import tag
 from taggers.formats.files import open_columns
+from taggers.labels.checks import warn_of_labels_as_inputs
+from taggers.labels.files import read_files
 from tests.taggers.command_line import run
 from tests.taggers.sentences import sentences
 
@@ -130,3 +134,13 @@ def test_labels_of_another_layer_are_not_silently_an_input(tmp_path):
     assert message not in run("train", "ner", "nested", *chosen, "-o", "m", cwd=tmp_path).stderr
     (tmp_path / "chunks").write_text("Ada B-NP B-PER\nsleeps B-VP O\n\n")
     assert b"has labels like" not in run("train", "ner", "chunks", "-o", "m", cwd=tmp_path).stderr
+
+
+def test_the_search_for_labels_among_inputs_needs_no_memory_for_parts_of_speech(tmp_path):
+    (tmp_path / "chunks").write_text("the DT O\nold JJ B-NP\nman NN I-NP\n\n" * 3000)
+    data = read_files([tmp_path / "chunks"])[0]
+    tracemalloc.start()
+    warn_of_labels_as_inputs(data.columns, data.gold, 2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < data.columns.n_tokens
