@@ -49,7 +49,7 @@ class Candidates(list[MR]):
 def check_weights(weights: Sequence[float], n: int, what: str) -> list[float]:
     """Raise ValueError unless there is a weight for each of n candidates, and one is above 0."""
     if isinstance(weights, str) or not isinstance(weights, Sequence | np.ndarray) or len(weights) != n:
-        raise ValueError(f"{what} has {n} candidates; weights must be a list of as many numbers")
+        raise ValueError(f"{what} has {n} candidates; weights must be a list of {n} numbers")
     for weight in weights:
         check_number(weights=weight, low=0, high=MOST_WEIGHT)
     if n and not any(weights):

@@ -73,7 +73,7 @@ def filled_bags(
     if empty:
         warnings.warn(
             f"{empty} sentence(s) have a candidate such as turn_on(...) whose arguments they do not mention; "
-            "it is left out",
+            "these candidates are left out",
             stacklevel=3,
         )
     return found

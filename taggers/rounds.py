@@ -1,9 +1,9 @@
 """The first round of a tagger whose features use labels elsewhere in the document.
 
 In training, the second round must see labels that are as good as those that it sees later, and no better.
-Therefore, each document is labelled by a model that was trained on two thirds of the others, with half of the
-passes. The mean of the three models is the model of the first round: it costs nothing, and is not much better
-than each of them. Both rounds share the features that do not depend on the document.
+Therefore, each document is labelled by a model that was trained on the other two thirds of the documents. The
+mean of the three models is the model of the first round: it costs nothing, and is not much better than each
+of them. Both rounds share the features that do not depend on the document.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ class Geobase:
             return frozenset(one for one, n in self.numbers["elevation"].items() if n == wanted)
         if list(args) == ["all"]:
             if rel not in ("state", "city", "river", "lake", "mountain", "place", "country", "capital"):
-                raise Impossible(f"{meaning}: only kinds of things have all of them")
+                raise Impossible(f"{meaning}: {rel!r} is not a kind of things")
             kind = "city" if rel == "capital" else rel
             return self._applied(rel, frozenset(self.things[kind]))
         if wrong := [arg for arg in args if not hasattr(arg, "rel")]:

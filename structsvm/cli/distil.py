@@ -62,7 +62,7 @@ def distil(
     ] = None,
     merged: Annotated[
         str | None,
-        typer.Option(help="Write the labels of all sources merged, with confidences (JSON lines)."),
+        typer.Option(help="Write the merged labels of all sources with their probabilities (JSON lines)."),
     ] = None,
     format: Format = "auto",
     encoding: Encoding = "utf-8",

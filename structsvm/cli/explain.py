@@ -25,13 +25,14 @@ def explain(
     structsvm explain en "Mia met the old man." --word 5
 
     Each decision is followed by its margin, if it has one, and by the features with the largest weights. The
-    weights behind a head or the label of its arc add up to the margin to the second best choice.
+    weights of all features of a head, or of the label of its arc, add up to the margin to the second best
+    choice.
     """
     with told_in_one_sentence("taggers.commands") as commands:
         layers = commands.explain(model, sentence)
         n = len(next(iter(layers.values())))
         if word is not None and word > n:
-            raise ValueError(f"the sentence has {n} words, so there is no word {word}")
+            raise ValueError(f"the sentence has no word {word}; set --word to a number from 1 to {n}")
         chosen = range(n) if word is None else [word - 1]
         if as_json:
             found = {name: [_finite(rows[k]) for k in chosen] for name, rows in layers.items()}

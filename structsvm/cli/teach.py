@@ -46,7 +46,7 @@ def teach(
     merge: Merge = None,
     merged: Annotated[
         str | None,
-        typer.Option(help="Write the labels of all annotators merged, with confidences, then exit."),
+        typer.Option(help="Write the merged labels of all annotators with their probabilities, then exit."),
     ] = None,
     export: Annotated[
         list[str] | None,

@@ -33,8 +33,8 @@ def tune(
         number(
             low=1,
             high=10_000,
-            help="Number of combinations to try, in the first round if there is no --dev, instead of a time; "
-            "the same seed then gives the same result.",
+            help="Number of combinations to try instead of a time (without --dev, in the first round); the "
+            "same seed then gives the same result.",
         ),
     ] = None,
     columns: Columns = None,
@@ -48,10 +48,10 @@ def tune(
 
     structsvm tune ner train.txt --dev dev.txt --budget 120s -o ner.ssvm
 
-    With --dev, it changes one option after the other, and keeps a change that is better on the held-out file
-    by more than two standard errors. Without it, the search is successive halving: the first round tries many
-    combinations at little cost, and the best third enters the next round. Options that you set do not change.
-    The command prints the train command that trains the same model.
+    With --dev, the search changes one option at a time, and keeps a change that is better on the held-out
+    file by more than two standard errors. Without it, the search is successive halving: the first round tries
+    many combinations at little cost, and the best third enters the next round. Options that you set do not
+    change. The command prints the train command that trains the same model.
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from structsvm.cli.progress import Progress
@@ -86,7 +86,7 @@ def tune(
                 )
             if tuned.tuning.untried:
                 print(
-                    f"there was no time for {tuned.tuning.untried} more; raise --budget to try them",
+                    f"there was no time for {tuned.tuning.untried} more changes; raise --budget to try them",
                     file=sys.stderr,
                 )
             print(progress.summary(tuned.tagger, output), file=sys.stderr)

@@ -93,7 +93,9 @@ def distil(
             "there are no sources; add --gazetteer, --regex, --patterns, --teacher or --annotators"
         )
     if merged is not None and (len(made) < 2 or not (annotators or teachers)):
-        raise ValueError("--merged needs two sources at least, annotators or teachers among them")
+        raise ValueError(
+            "--merged needs at least two sources, one of them --annotators or --teacher; add one"
+        )
     known = None if gold is None else weak.read_words(gold, **labelled)
     done = learn(X, made, task=task, tagger=tagger, gold=known, cache=cache, callback=told)
     if merged is not None and done.consensus is None:

@@ -27,7 +27,7 @@ def explain(
             raise ValueError(f"the text has {len(found)} sentences; pass one, or its words as a list")
         sentence = [word for tokens in found for token in tokens for word in token.words or (token.text,)]
     if not sentence:
-        raise ValueError("the sentence has no words")
+        raise ValueError("the sentence has no words; pass at least one")
     if isinstance(model, Pipeline):
         return model.explain(sentence)
     template = model.space.template

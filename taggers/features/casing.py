@@ -1,8 +1,8 @@
 """How often a word of the training text has a capital: classes that tell names from other words.
 
-A capital at the beginning of a sentence says nothing, and is not counted. Of each word, one occurrence is
-left out: in training, a word must not know itself, as it does not in a new sentence. Therefore, a word
-that occurs only once has no class, like a word that never occurs.
+A capital at the beginning of a sentence says nothing, and is not counted. One occurrence of each word is
+left out, because the counts do not include the words of a new sentence either. Therefore, a word that occurs
+only once has no class, like a word that never occurs.
 """
 
 from __future__ import annotations

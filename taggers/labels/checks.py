@@ -42,7 +42,7 @@ def tell_of_reading(columns: Columns, gold: GoldLabels) -> None:
 
 
 def warn_of_labels_as_inputs(columns: Columns, gold: GoldLabels, width: int) -> None:
-    """Warn of an input column, of the first `width`, that has labels of phrases of these types.
+    """Warn if one of the first `width` input columns has labels of phrases of the same types as `gold`.
 
     Files with nested phrases have several such columns; files to tag have none.
     """
@@ -53,8 +53,8 @@ def warn_of_labels_as_inputs(columns: Columns, gold: GoldLabels, width: int) -> 
             _warn(
                 columns.name,
                 f"column {columns.wanted[place]} (counted from 0) has labels like those that are learned, "
-                "but is an input, which files to tag need too; if it is another annotation, choose the "
-                "columns of words with --columns and that of the labels with --column",
+                "but is an input, so files to tag need it too; if it is another annotation, choose the "
+                "input columns with --columns and the column of the labels with --column",
             )
 
 

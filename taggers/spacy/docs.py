@@ -78,7 +78,7 @@ def attribute_ids(names: Sequence[str]) -> list[int]:
 
 
 def ready_features(docs: Sequence[Doc], batch: Batch, function: FeatureFunction) -> list[list[Any]]:
-    """Return the features that a function gives the tokens of each sentence."""
+    """Return the features that a function returns for the tokens of each sentence."""
     tokens = [token for doc in docs for token in doc]
     kept = [tokens[at] for at in batch.tokens.tolist()]
     found = []
@@ -86,8 +86,8 @@ def ready_features(docs: Sequence[Doc], batch: Batch, function: FeatureFunction)
         features = list(function(kept[start:end]))
         if len(features) != end - start:
             raise ValueError(
-                f"the function of features returned {len(features)} items for a sentence of {end - start} "
-                "tokens; return one for each token"
+                f"the function in the setting features returned {len(features)} items for a sentence of "
+                f"{end - start} tokens; return one for each token"
             )
         found.append(features)
     return found

@@ -89,8 +89,8 @@ def distil(
     1. Each source labels the sentences. 2. If some sources label every token, a hidden Markov model estimates
     how reliable each source is; tokens about which it is unsure keep a set of labels. 3. Lists of names are
     incomplete: models that have not seen a word estimate whether it is a name that the lists lack. Such
-    tokens stay open; the others become O. Names of the lists that these models contradict become open, too,
-    and names whose words the lists leave out in most other places.
+    tokens stay open; the others become O. Names of the lists that these models contradict become open, too.
+    So do names whose words the lists leave out in most other places.
     4. The tagger learns from labels, sets and open tokens.
 
     Parameters

@@ -91,7 +91,7 @@ def test_the_command_explains_each_layer_of_a_word(folder):
     [
         (["en", ""], "the sentence has no words"),
         (["en", "Mia slept. Bob ran."], "the text has 2 sentences"),
-        (["en", "Mia slept.", "--word", "9"], "there is no word 9"),
+        (["en", "Mia slept.", "--word", "9"], "the sentence has no word 9; set --word"),
     ],
 )
 def test_the_command_refuses_what_is_not_one_sentence(folder, words, told):
