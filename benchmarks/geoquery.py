@@ -5,7 +5,7 @@ of FunQL that comes with the corpus, as all published systems use it; it lists t
 n, a training question also has the meanings of some neighbours, n of them on average.
 
 An answer is right if the database gives it for the right meaning, too. "Filtered" takes the best of ten
-meanings that the database can answer, be it with an empty list, or the best one if it can answer none.
+meanings that the database can answer (an empty list is an answer), or the best one if it can answer none.
 """
 
 from __future__ import annotations

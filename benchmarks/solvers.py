@@ -6,7 +6,7 @@ lambda = 1 / (C n), as in the papers on block-coordinate Frank-Wolfe. After some
 distance of the primal from the best lower bound that any run has found, as a share of this bound, the errors
 on test data, the calls of the argmax and CPU seconds of training alone. A random field has its own objective.
 Frank-Wolfe is written in NumPy, so compare its argmax calls, not its seconds. "larank, by gap" draws the
-sentences of later passes with odds that depend on their slacks, which are computed afresh for each pass; the
+sentences of later passes with odds that depend on their slacks, which are computed again for each pass; the
 table counts neither these argmax calls nor their time. Figures are means over three seeds.
 """
 

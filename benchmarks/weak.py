@@ -157,7 +157,7 @@ def crowd(y: Rows, seed: int, *, phrases: bool) -> dict[str, Rows]:
 
 
 def odd_crowd(y: Rows, habits: Sequence[str], each: int, seed: int) -> dict[str, Rows]:
-    """The answers of annotators with habits (see `HABITS`); so many of them label each sentence."""
+    """The answers of annotators with habits (see `HABITS`). each: how many label each sentence."""
     from taggers.labels.schemes import OUTSIDE, encode, spans
 
     rng = random.Random(seed)
