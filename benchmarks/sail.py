@@ -1,8 +1,8 @@
 """SAIL: navigation learned from demonstrations, each map tested with a parser of the two others.
 
-A training sentence has as candidates the simple plans that lead to the pose of its follower, or to stay if
-the follower did nothing; no plan is annotated. A test sentence is right if its plan leads to the pose (place
-and direction) of its follower. A follower without a plan stays.
+A training sentence has as candidates the simple plans that lead to the pose of its follower, or the plan
+to stay if the follower did nothing; no plan is annotated. A test sentence is right if its plan leads to the
+pose (place and direction) of its follower. A follower without a plan stays.
 """
 
 from __future__ import annotations
@@ -94,6 +94,6 @@ def main(*, quick: bool = False) -> None:
 READING = """
 
 The parser has the default options and learns from traces alone. Other systems learn from the same traces.
-We wrote the language of plans with knowledge of all three maps; that to stay is a plan was decided on a
-third of the routes of one map. Figures marked "recalled" are from memory, without a check of
+We wrote the language of plans with knowledge of all three maps. We decided on a third of the routes of
+one map that staying is a plan. Figures marked "recalled" are from memory, without a check of
 the paper."""

@@ -99,7 +99,10 @@ def distil(
     known = None if gold is None else weak.read_words(gold, **labelled)
     done = learn(X, made, task=task, tagger=tagger, gold=known, cache=cache, callback=told)
     if merged is not None and done.consensus is None:
-        raise ValueError("--merged needs a source that labels words O; all sources only list phrases")
+        raise ValueError(
+            "--merged needs a source that labels words O, but all sources only list phrases; "
+            "leave out --merged"
+        )
     done.tagger.save(output)
     if merged is not None and done.consensus is not None:
         write_merged(merged, done.X, done.consensus)
