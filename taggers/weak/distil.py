@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -288,7 +288,7 @@ class Units:
         return wrong
 
     def stray(self, X: Sentences) -> np.ndarray:
-        """Which names have words that get this type in less than half of the places where they occur.
+        """Which names have words that get this type in less than half of the places outside longer names.
 
         A source that takes the first word of a sentence for a name labels few of all its occurrences.
         """
@@ -300,6 +300,11 @@ class Units:
         }
         labelled = Counter(own.values())
         total = occurrences(lower, {text for text, _ in labelled})
+        for text, _ in own.values():  # a part of a longer name is not left out
+            words = text.split(" ")
+            for start, stop in combinations(range(len(words) + 1), 2):
+                part = " ".join(words[start:stop])
+                total[part] -= part != text and part in total
         found = np.zeros(len(self.kind), bool)
         found[[k for k, one in own.items() if 2 * labelled[one] < total[one[0]]]] = True
         return found

@@ -12,6 +12,7 @@ import pytest
 from taggers.tagger import NerTagger
 from taggers.weak import Source, distil, gazetteer
 from taggers.weak.crossing import cross_words
+from taggers.weak.distil import Units
 from taggers.weak.report import coverages, html_report
 from tests.taggers.command_line import refused, run
 
@@ -88,6 +89,17 @@ def test_names_that_most_other_places_contradict_are_left_open():
         assert row[8] is None or row[8] == "O"
         assert row[3] == right[words[3]]  # names that are always labelled stay
     assert done.contradicted > 0.4
+
+
+def test_parts_of_longer_names_do_not_contradict_a_name():
+    X = [["in", "Washington"], *[["the", "Washington", "Post", "said"]] * 4, ["the", "Post", "post"]]
+    y = [[None, "B-LOC"], *[[None, "B-ORG", "I-ORG", None]] * 4, [None, "B-ORG", None]]
+    units = Units(X, y)
+    names = units.kind == units.NAME
+    assert not units.stray(X)[names].any()
+    alone = [*X, *[["washington"]] * 2]
+    units = Units(alone, [*y, [None], [None]])
+    assert units.stray(alone)[units.kind == units.NAME].tolist() == [True, *[False] * 5]
 
 
 def test_phrases_of_unknown_type_get_types_or_o():
