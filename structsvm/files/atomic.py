@@ -6,13 +6,14 @@ import contextlib
 import errno
 import gzip
 import io
+import mmap
 import os
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -78,14 +79,36 @@ def on_disk(array: np.ndarray) -> np.ndarray:
 
     They stay in memory if there is no room for the file.
     """
+    return joined_on_disk([array], array.dtype)
+
+
+def joined_on_disk(arrays: Iterable[np.ndarray], dtype: Any) -> np.ndarray:
+    """The numbers of arrays, one after the other, as from `on_disk`; each array is used once."""
     import tempfile  # here because it takes long to import
 
-    try:
-        with tempfile.TemporaryFile() as file:
-            array.tofile(file)
-            return np.memmap(file, array.dtype, "r", shape=array.shape) if len(array) else array
-    except OSError:
-        return array
+    rest, n = iter(arrays), 0
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(tempfile.TemporaryFile())
+        except OSError:
+            return np.concatenate([np.zeros(0, dtype), *rest])
+        for array in rest:
+            try:
+                array.tofile(file)
+            except OSError:
+                file.seek(0)
+                return np.concatenate([np.fromfile(file, dtype, n), array, *rest])
+            n += len(array)
+        return np.memmap(file, dtype, "r", shape=(n,)) if n else np.zeros(0, dtype)
+
+
+def drop_pages(array: np.ndarray) -> None:
+    """Take numbers of `on_disk` out of memory until they are read again."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(base, "madvise"):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 @contextlib.contextmanager

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from structsvm.files.atomic import drop_pages, joined_on_disk
 from structsvm.problems.sequence import Sequences
 from structsvm.threads import StoppablePool
 from taggers.features._extract import Extractor, count_rows, remap
@@ -18,6 +20,7 @@ from taggers.formats._columns import Columns
 
 Item = Mapping[str, Any] | Iterable[str]
 SMALLEST = 10_000  # tokens of a thread
+WRITTEN = 50_000  # tokens whose rows are written to a file at once
 
 # How keys are computed: a model file with another value is rejected. Change it together with _hash.pxd.
 HASHING = "murmurhash64a, seeds 1 2 3, mix 1"
@@ -74,12 +77,21 @@ def encode(
     grow: bool = False,
     document: np.ndarray | None = None,
     jobs: int = 1,
+    scratch: bool = False,
 ) -> Sequences:
     """The features that a template gives the tokens; with `grow`, new ones become new rows of the table.
 
     document: the values that depend on the document, as `Extractor.rows` expects them. jobs: the number of
-    threads; it does not change the result, as new features are numbered by their first tokens.
+    threads; it does not change the result, as new features are numbered by their first tokens. scratch:
+    write the rows to a temporary file while they are extracted, if there is one thread.
     """
+    if scratch and jobs == 1:
+        steps = pairwise(shares(columns.sentence_ptr, columns.n_tokens // WRITTEN + 1))
+        rows, token_ptr = _written(
+            extractor.rows(columns, table, grow=grow, document=document, start=start, stop=stop)
+            for start, stop in steps
+        )
+        return Sequences(rows, token_ptr, columns.sentence_ptr)
     bounds = shares(columns.sentence_ptr, min(jobs, columns.n_tokens // SMALLEST))
     tables = [KeyTable() if grow and k else table for k in range(len(bounds) - 1)]
     parts: list[Any] = [None] * len(tables)
@@ -179,17 +191,44 @@ def cut(parts: Sequence[Sequences], table: KeyTable, cutoff: int) -> tuple[list[
     """Drop the features that occur fewer than `cutoff` times in all parts; the others keep their order."""
     counts = np.zeros(len(table), np.int64)
     for part in parts:
-        count_rows(counts, part.rows)
+        for rows, _ in _pieces(part):
+            count_rows(counts, rows)
     keep = counts >= max(cutoff, 1)
     if keep.all():
         return list(parts), table
     new_row = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
     kept = []
     for part in parts:
-        rows, token_ptr = remap(part.rows, part.token_ptr, new_row)
+        if isinstance(part.rows, np.memmap):
+            rows, token_ptr = _written(remap(*piece, new_row) for piece in _pieces(part))
+        else:
+            rows, token_ptr = remap(part.rows, part.token_ptr, new_row)
         values = None if part.values is None else part.values[keep[part.rows]]
         kept.append(replace(part, rows=rows, token_ptr=token_ptr, values=values))
+    table.pack()
     return kept, KeyTable(table.keys[keep])
+
+
+def _pieces(features: Sequences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The rows, and where those of each token begin: of some tokens at a time if they are on disk."""
+    n = features.n_tokens
+    step = WRITTEN if isinstance(features.rows, np.memmap) else max(n, 1)
+    for start in range(0, n, step):
+        pointers = features.token_ptr[start : start + step + 1]
+        yield features.rows[pointers[0] : pointers[-1]], pointers - pointers[0]
+        drop_pages(features.rows)
+
+
+def _written(found: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows, and where those of each token begin, of some tokens after others; the rows go to a file."""
+    pointers = []
+
+    def rows() -> Iterator[np.ndarray]:
+        for rows, token_ptr in found:
+            pointers.append(token_ptr)
+            yield rows
+
+    return joined_on_disk(rows(), np.int32), _join(pointers)
 
 
 def add_dense(

@@ -193,12 +193,13 @@ class FeatureSpace:
         cutoff: int | None = None,
         first: np.ndarray | None = None,
         jobs: int = 1,
+        scratch: bool = False,
     ) -> Sequences:
         """The features of X; the space learns the new ones, and forgets rare ones if there is a cutoff.
 
         y, labels: the label of each token and the names of the labels, to join features with previous labels.
         first: the labels of the first round, see `document_values`. jobs: the number of threads; it does not
-        change the result.
+        change the result. scratch: as for `encode`.
         """
         bigrams = self.bigrams
         if self.extractor is None:
@@ -206,7 +207,9 @@ class FeatureSpace:
         else:
             X = self._columns(X)
             document = document_keys(self.document_values(X, first))
-            features = encode(X, self.extractor, self.table, grow=True, document=document, jobs=jobs)
+            features = encode(
+                X, self.extractor, self.table, grow=True, document=document, jobs=jobs, scratch=scratch
+            )
             features = self._with_values(features, X, grow=True)
         counted = [features]
         if bigrams is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from structsvm.files.atomic import on_disk
+import numpy as np
+
+from structsvm.files.atomic import drop_pages, on_disk
 from structsvm.machine import SampleWeight
 from structsvm.optimizers import Optimizer
 from structsvm.problems.sequence import SequenceLabels, Sequences
@@ -21,6 +23,7 @@ from taggers.labels.candidates import seen_labels
 from taggers.labels.files import Labelled
 from taggers.labels.label_encoding import GoldLabels
 from taggers.labels.schemes import untyped
+from taggers.memory import release_memory
 from taggers.metrics import counts_of_ids
 from taggers.model import TaggerModel
 from taggers.online import Fitted, Online
@@ -102,6 +105,11 @@ class MemorySource(Source[Dataset, Optimizer]):
         """The gold labels."""
         return GoldLabels.to_learn(self.X, self.y)
 
+    def relabel(self, y: Sequence[Sequence[Any]]) -> None:
+        """Give the sentences other labels; their features stay extracted if `reuse` is set."""
+        self.y = y
+        self.__dict__.pop("gold", None)
+
     def survey(self, task: str) -> Facts:
         if task in PHRASE_TASKS:
             self.gold = self.gold.of_phrases()
@@ -116,7 +124,11 @@ class MemorySource(Source[Dataset, Optimizer]):
         if self.space is None:
             features = self._learned(model, labels, settings)
             if self.reuse and model.space.bigrams is None:  # their rows depend on the labels
-                self.space, self._features = model.space, replace(features, rows=on_disk(features.rows))
+                model.space.release()
+                release_memory()
+                if not isinstance(features.rows, np.memmap):
+                    features = replace(features, rows=on_disk(features.rows))
+                self.space, self._features = model.space, features
         else:
             features = self._features
             if model.space.needs_first_round:
@@ -153,7 +165,9 @@ class MemorySource(Source[Dataset, Optimizer]):
             features, first = learn_rounds(self.X, labels, model, settings, self.sample_weight, known)
         else:
             jobs = n_threads(settings["jobs"])
-            features = model.space.learn(self.X, labels, model.labels, cutoff=settings["cutoff"], jobs=jobs)
+            features = model.space.learn(
+                self.X, labels, model.labels, cutoff=settings["cutoff"], jobs=jobs, scratch=self.reuse
+            )
         if model.space.extractor is not None:
             model.space = model.space.with_words(add_words(KeyTable(), as_columns(self.X)))
         if settings["keep_names"]:
@@ -166,7 +180,9 @@ class MemorySource(Source[Dataset, Optimizer]):
         self._patterns = [dataset.labelled if model.labels.inference == "greedy" else 1.0]
         optimizer = new_optimizer(model, settings)
         self._warned = warn_of_memory(optimizer, model, dataset)
+        drop_pages(dataset.X.rows)  # that the fingerprint has read
         optimizer.begin(*dataset, self.sample_weight)
+        drop_pages(dataset.X.rows)
         if settings["callback"] is not None:
             optimizer.callback = Curve(self._patterns, settings["callback"])
         return optimizer
