@@ -30,7 +30,7 @@ section { background: var(--card); border: 1px solid var(--line); border-radius:
 details { margin-top: 10px; }
 summary { cursor: pointer; color: rgb(var(--blue)); font-size: 14px; padding: 3px 0; }
 summary:focus-visible { outline: 2px solid rgb(var(--blue)); outline-offset: 2px; border-radius: 4px; }
-.scroll { overflow-x: auto; max-width: 100%; }
+.scroll { overflow-x: auto; max-width: 100%; } .scroll + .scroll { margin-top: 16px; }
 table { border-collapse: collapse; font-size: 13px; }
 th { font-weight: 500; color: var(--soft); padding: 3px 8px; text-align: right; white-space: nowrap; }
 td { padding: 3px 8px; text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }

@@ -144,7 +144,7 @@ def _agreement(done: Distilled) -> str:
     rows = [
         _row(pair.one,
              [pair.two, f"{pair.tokens:,}", f"{pair.observed:.1%}", f"{pair.kappa:.2f}",
-              *(f"{pair.types[one]:.2f}" if one in pair.types else "-" for one in types)])
+              *(f"{pair.types[one]:.2f}" if one in pair.types else "-" for one in types)], (1,))
         for pair in pairs
     ]  # fmt: skip
     return table(["source", "and", "tokens", "equal", "kappa", *types], rows, text=(0, 1)) if rows else ""
@@ -171,8 +171,10 @@ def _table(rows: Sequence[Coverage], done: Distilled) -> str:
     return found
 
 
-def _row(name: str, values: Sequence[str]) -> str:
-    cells = "".join(f"<td>{escape(value)}</td>" for value in values)
+def _row(name: str, values: Sequence[str], text: Sequence[int] = ()) -> str:
+    cells = "".join(
+        f"<td{' class=text' if k in text else ''}>{escape(value)}</td>" for k, value in enumerate(values, 1)
+    )
     return f'<tr><th scope="row" title="{escape(name)}">{escape(name)}</th>{cells}</tr>'
 
 
@@ -185,10 +187,12 @@ def _contradictions(done: Distilled) -> str:
         if not places:
             continue
         start, stop = max(places[0] - CONTEXT, 0), min(places[0] + CONTEXT + 1, len(words))
-        lines = [_row("", words[start:stop])]
-        for name, row in {**votes, "learned": done.labels[number]}.items():
-            lines.append(_row(name, [_text(one) for one in row[start:stop]]))
-        found.append(f"<p>Sentence {number}</p>" + table(["", *[""] * (stop - start)], lines))
+        left = range(stop - start + 1)
+        lines = [
+            _row(name, [_text(one) for one in row[start:stop]], left)
+            for name, row in {**votes, "learned": done.labels[number]}.items()
+        ]
+        found.append(table([f"sentence {number}", *words[start:stop]], lines, text=left))
         if len(found) == EXAMPLES:
             break
     return "".join(found[:3]) + folded(f"Show {len(found) - 3} more", "".join(found[3:]))
@@ -200,7 +204,7 @@ def _contradict(answers: Sequence[Any]) -> bool:
 
 
 def _text(label: Any) -> str:
-    return "" if label is None else " ".join(choices(label, ()))
+    return "" if label is None else " or ".join(choices(label, ()))
 
 
 def _beyond(done: Distilled, predicted: Sequence[Sequence[str]]) -> str:
@@ -212,5 +216,5 @@ def _beyond(done: Distilled, predicted: Sequence[Sequence[str]]) -> str:
         said = {rows[number][k] for rows in done.votes.values() for k in range(start, stop)}
         if said <= {None, OUTSIDE}:
             counts[" ".join(done.X[number][start:stop]), type_] += 1
-    rows = [_row(text, [type_, f"{count:,}"]) for (text, type_), count in counts.most_common(200)]
-    return table(["phrase", "type", "times"], rows) if rows else ""
+    rows = [_row(text, [type_, f"{count:,}"], (1,)) for (text, type_), count in counts.most_common(200)]
+    return table(["phrase", "type", "times"], rows, text=(0, 1)) if rows else ""

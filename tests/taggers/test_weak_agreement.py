@@ -76,6 +76,9 @@ def test_a_source_that_is_usually_wrong_is_named():
 def test_the_report_has_a_row_for_each_two_sources():
     done = distil(X, [Source(name, lambda X: answers()) for name in ("ann", "bob", "c <3")])
     page = html_report(done, title="t")
-    assert '<th scope="row" title="ann">ann</th><td>bob</td><td>96</td><td>100.0%</td><td>1.00</td>' in page
-    assert '<th scope="row" title="bob">bob</th><td>c &lt;3</td><td>96</td>' in page
+    assert (
+        '<th scope="row" title="ann">ann</th><td class=text>bob</td><td>96</td><td>100.0%</td><td>1.00</td>'
+        in page
+    )
+    assert '<th scope="row" title="bob">bob</th><td class=text>c &lt;3</td><td>96</td>' in page
     assert "from 3 sources and no gold labels" in page
