@@ -12,6 +12,7 @@ from structsvm.validation import check_choice
 from taggers.commands.training import check_saving
 from taggers.conflicts import DISTIL
 from taggers.formats.files import open_columns
+from taggers.memory import release_memory
 from taggers.options import checked_settings
 from taggers.tagger import TASKS
 from taggers.weak import sources as weak
@@ -74,7 +75,9 @@ def distil(
     tagger = TASKS[task](**{name: value for name, value in options.items() if value is not None})
     checked_settings(tagger)
     with open_columns(raw, format, encoding=encoding, prefers_text=True) as opened:
-        X = opened.read().sentences(0)
+        same: dict[str, str] = {}  # one object for all places of a word
+        X = [[same.setdefault(word, word) for word in words] for words in opened.read().sentences(0)]
+    release_memory()
     made: list[weak.Source] = []
     if gazetteers:
         made.append(weak.gazetteer(_typed("--gazetteer", gazetteers, "FILE"), phrases=phrases))

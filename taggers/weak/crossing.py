@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from structsvm.files.atomic import drop_pages
 from structsvm.problems.sequence import Sequences
 from structsvm.validation import check_count
+from taggers.features.extract import shares
 from taggers.labels.candidates import seen_labels
+from taggers.memory import release_memory
 from taggers.model import TaggerModel
 from taggers.options import checked_settings
 from taggers.sources.memory import MemorySource
 from taggers.tagger import SequenceTagger
-from taggers.trainer import begin, choose_C, with_shards
+from taggers.trainer import Dataset, begin, choose_C, with_shards
+
+PART = 50_000  # tokens that are labelled at a time
 
 
 class Crossed(NamedTuple):
@@ -31,6 +37,13 @@ class Crossed(NamedTuple):
     probabilities: np.ndarray
     names: list[str]
     sentence_ptr: np.ndarray
+
+
+class Judged(NamedTuple):
+    """The probabilities of all labels for each token: tokens x names."""
+
+    probabilities: np.ndarray
+    names: list[str]
 
 
 class Fold(NamedTuple):
@@ -75,7 +88,9 @@ class Folds:
             raise ValueError(
                 f"{facts.sentences} sentences cannot be split into {folds} folds; use fewer folds"
             )
-        self.model = tagger._new_model(source.X, facts.width, facts.triples, self.settings)
+        self.model = tagger._new_model(
+            source.X, facts.width, facts.triples, self.settings, features=source.space
+        )
         if self.model.space.needs_first_round:
             raise ValueError("a template with doc_label cannot be used here: its features depend on labels")
         (self.data,) = source.datasets(self.model, facts, self.settings)
@@ -140,30 +155,43 @@ def cross_predict(
     return Crossed(ids, probabilities, model.names, X.sentence_ptr)
 
 
-def cross_words(tagger: SequenceTagger, X: Any, y: Any, *, folds: int, seed: int = 0) -> Crossed:
+def cross_words(tagger: SequenceTagger, source: MemorySource, *, folds: int, seed: int = 0) -> Judged:
     """Judge each token by a model that has learned no label of the same word, in any sentence.
 
     Each model makes one pass over all sentences; the labels of the words of its fold are missing.
     """
-    whole = Folds(tagger, MemorySource(X, y), folds=2, seed=seed)
-    model, data = whole.model, whole.data
+    whole = Folds(tagger, source, folds=2, seed=seed)
+    model, X, y = whole.model, whole.data.X, whole.data.y
     settings = whole.settings | {"epochs": 1, "reprocess": 1, "shards": 1}
-    words = (token[0] if isinstance(token, tuple) else token for sentence in X for token in sentence)
-    fold = np.fromiter((zlib.crc32(f"{word.lower()} {seed}".encode()) for word in words), np.int64) % folds
-    ids = np.zeros(data.X.n_tokens, np.int32)
-    probabilities = np.zeros((data.X.n_tokens, len(model.names)), np.float32)
+    words = (token[0] if isinstance(token, tuple) else token for sentence in source.X for token in sentence)
+    fold = np.fromiter((zlib.crc32(f"{word.lower()} {seed}".encode()) % folds for word in words), np.int16)
+    probabilities = np.zeros((X.n_tokens, len(model.names)), np.float32)
     for number in np.unique(fold).tolist():
         inside = fold == number
-        codes = np.where(inside, -1, data.y.codes).astype(data.y.codes.dtype)
+        codes = np.where(inside, -1, y.codes).astype(y.codes.dtype)
         if (codes == -1).all():
             raise ValueError("too few different words have labels; use more text")
-        optimizer = begin(
-            model,
-            type(data)(data.X, replace(data.y, codes=codes)),
-            settings | {"random_state": seed + number},
-        )
-        optimizer.epoch()
-        trained = model.with_weights(optimizer)
-        ids[inside] = trained.tag(data.X)[inside]
-        probabilities[inside] = trained.marginals(data.X)[inside]
-    return Crossed(ids, probabilities, model.names, data.X.sentence_ptr)
+        data = type(whole.data)(X, replace(y, codes=codes))
+        trained = _after_one_pass(model, data, settings | {"random_state": seed + number})
+        _judge(trained, X, inside, probabilities)
+        del trained
+        release_memory()
+    return Judged(probabilities, model.names)
+
+
+def _after_one_pass(model: TaggerModel, data: Dataset, settings: Mapping[str, Any]) -> TaggerModel:
+    """The model after a pass over the data, without the state of its training."""
+    optimizer = begin(model, data, settings)
+    drop_pages(data.X.rows)
+    optimizer.epoch()
+    return model.with_weights(optimizer)
+
+
+def _judge(model: TaggerModel, X: Sequences, inside: np.ndarray, probabilities: np.ndarray) -> None:
+    """Set the probabilities of the tokens `inside`; read some sentences at a time."""
+    release_memory()
+    for first, end in pairwise(shares(X.sentence_ptr, -(-X.n_tokens // PART))):
+        tokens = slice(*X.sentence_ptr[[first, end]].tolist())
+        here = inside[tokens]
+        probabilities[tokens][here] = model.marginals(X[np.arange(first, end)])[here]
+        drop_pages(X.rows)

@@ -14,11 +14,13 @@ import numpy as np
 
 from taggers.labels.label_encoding import choices
 from taggers.labels.schemes import OUTSIDE, split
+from taggers.memory import release_memory
 from taggers.options import PHRASE_TASKS
+from taggers.sources.memory import MemorySource
 from taggers.tagger import TASKS, SequenceTagger
 from taggers.weak.aggregate import Consensus, aggregate
 from taggers.weak.agreement import warn_of_contradictions
-from taggers.weak.crossing import Crossed, cross_words, occurrences
+from taggers.weak.crossing import Judged, cross_words, occurrences
 from taggers.weak.sources import Sentences, Source, Votes, checked, collect, function
 
 SHARE = 0.1  # of the probability of the best label: labels below it are ruled out
@@ -132,14 +134,22 @@ def distil(
                 what = f"is right in {precision:.0%} of its answers, judging by the other sources"
                 warnings.warn(f"the source {name} {what}; check its types, or leave it out", stacklevel=2)
     tagger = TASKS[task](random_state=random_state) if tagger is None else tagger
+    source = MemorySource(X, labels)
+    release_memory()
+    source.reuse = True  # rows of features wait in a temporary file
     missing: list[float] = []
     names = contradicted = None
     if listing:
         labels, missing, names, contradicted = complete(
-            tagger, X, labels, phrases=consensus is None, seed=random_state, callback=callback
+            tagger, source, phrases=consensus is None, seed=random_state, callback=callback
         )
     used = [k for k, row in enumerate(labels) if any(one is not None for one in row)]
-    tagger.fit([X[k] for k in used], [labels[k] for k in used])
+    if len(used) < len(X):
+        source = MemorySource([X[k] for k in used], [])
+        source.reuse = True
+    source.relabel([labels[k] for k in used])
+    release_memory()
+    tagger.fit_source(source)
     own = None if gold is None else known[len(known) - len(gold[0]) :]
     return Distilled(tagger, X, phrases, labels, votes, consensus, missing, names, contradicted, own)
 
@@ -159,8 +169,7 @@ def _united(votes: Sequence[Votes]) -> Votes:
 
 def complete(
     tagger: SequenceTagger,
-    X: Sentences,
-    labels: Votes,
+    source: MemorySource,
     *,
     phrases: bool = True,
     seed: int = 0,
@@ -168,18 +177,20 @@ def complete(
 ) -> tuple[Votes, list[float], float | None, float | None]:
     """Label what lists of names lack: O, or open if it may be a name; and decide what phrases are.
 
-    phrases: whether lists are the only sources. Then sets that contain O are phrases of unknown type, and
-    names that models or the rest of the text contradict become open; otherwise a consensus has decided.
+    source: the sentences and what is known about them; it gets other labels. phrases: whether lists are the
+    only sources. Then sets that contain O are phrases of unknown type, and names that models or the rest of
+    the text contradict become open; otherwise a consensus has decided.
 
     Returns the labels, the estimated share of names among unlabelled tokens after each round, the share of
     phrases of unknown type that are names, None without such phrases, and the share of contradicted names.
     """
-    units = Units(X, labels, phrases=phrases)
-    stray = units.stray(X) if phrases else np.zeros(len(units.kind), bool)
+    units = Units(source.X, source.y, phrases=phrases)
+    stray = units.stray(source.X) if phrases else np.zeros(len(units.kind), bool)
     shares: list[float] = []
     current = units.labelled()
     for turn in range(ROUNDS):
-        crossed = cross_words(tagger, X, current, folds=FOLDS, seed=seed + turn)
+        source.relabel(current)
+        crossed = cross_words(tagger, source, folds=FOLDS, seed=seed + turn)
         name, share = units.judge(crossed)
         shares.append(share)
         wrong = units.contradicted(crossed) | stray if phrases else stray
@@ -204,7 +215,9 @@ class Units:
         self.labels = labels
         answers = {one for row in labels for one in row if one is not None}
         self.types = sorted({split(name)[1] for one in answers for name in choices(one, ())} - {""})
-        units, texts = [], []
+        units: list[tuple[int, int, int]] = []
+        texts: list[int] = []
+        number: dict[str, int] = {}
         at = 0
         for words, row in zip(X, labels, strict=True):
             k = 0
@@ -217,12 +230,13 @@ class Units:
                     stop += 1
                 if kind is not None:
                     units.append((at + k, at + stop, kind))
-                    texts.append(f"{kind} {' '.join(words[k:stop]).lower()}")
+                    text = f"{kind} {' '.join(words[k:stop]).lower()}"
+                    texts.append(number.setdefault(text, len(number)))
                 k = stop
             at += len(row)
         self.start, self.stop, self.kind = np.array(units, np.int64).reshape(-1, 3).T
         self.phrases = bool((self.kind == self.PHRASE).any())
-        _, self.text = np.unique(np.array(texts, dtype=object).astype(str), return_inverse=True)
+        self.text = np.array(texts, np.int64)
         if not (self.kind == self.NAME).any():
             raise ValueError("the sources give no phrase a definite type, so there is nothing to learn")
 
@@ -238,7 +252,7 @@ class Units:
         alike: np.ndarray = means[self.text]
         return alike
 
-    def judge(self, crossed: Crossed) -> tuple[np.ndarray, float]:
+    def judge(self, crossed: Judged) -> tuple[np.ndarray, float]:
         """Estimate which units are names from what models say that have not seen their words.
 
         Returns the probability of each unit, and the share of names among phrases, if there are some, or else
@@ -267,7 +281,7 @@ class Units:
         name[self.kind == self.PHRASE] = among
         return name, share
 
-    def contradicted(self, crossed: Crossed) -> np.ndarray:
+    def contradicted(self, crossed: Judged) -> np.ndarray:
         """Which names the models contradict, which have not seen their words.
 
         Of the types (and O) to which they give at least the mean probability of the units that have it, the
@@ -338,12 +352,12 @@ class Units:
         pointers = np.cumsum([0, *map(len, self.labels)])
         return [flat[a:b] for a, b in pairwise(pointers.tolist())]
 
-    def best_types(self, crossed: Crossed) -> np.ndarray:
+    def best_types(self, crossed: Judged) -> np.ndarray:
         """The most probable type of each unit, the same for all with the same text."""
         best: np.ndarray = np.argmax([self._type(crossed, type_) for type_ in self.types], axis=0)
         return best
 
-    def _type(self, crossed: Crossed, type_: str) -> np.ndarray:
+    def _type(self, crossed: Judged, type_: str) -> np.ndarray:
         """The log-probability of a type ("" for O), the same for all units with the same text."""
         own = [k for k, name in enumerate(crossed.names) if split(name)[1] == type_]
         return self._alike(self._means(np.log(crossed.probabilities[:, own].sum(axis=1) + TINY)))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from itertools import chain
 
 import numpy as np
 import pytest
 
+from taggers.features import extract
+from taggers.sources.memory import MemorySource
 from taggers.tagger import NerTagger
-from taggers.weak import Source, distil, gazetteer
+from taggers.weak import Source, crossing, distil, gazetteer
 from taggers.weak.crossing import cross_words
 from taggers.weak.distil import Units
 from taggers.weak.report import coverages, html_report
@@ -114,11 +118,11 @@ def test_phrases_of_unknown_type_get_types_or_o():
 
 def test_each_word_is_judged_without_its_labels():
     X, y = corpus(80)
-    crossed = cross_words(NerTagger(), X, y, folds=3)
+    crossed = cross_words(NerTagger(), MemorySource(X, y), folds=3)
     other = [[label if word != PLACES[0] else "B-PER" for word, label in zip(*row, strict=True)]
              for row in zip(X, y, strict=True)]  # fmt: skip
     assert other != y
-    again = cross_words(NerTagger(), X, other, folds=3)
+    again = cross_words(NerTagger(), MemorySource(X, other), folds=3)
     at = np.array([word == PLACES[0] for row in X for word in row])
     assert np.array_equal(crossed.probabilities[at], again.probabilities[at])
     assert not np.array_equal(crossed.probabilities, again.probabilities)
@@ -206,6 +210,23 @@ def test_a_seed_gives_the_same_tagger():
     assert np.array_equal(first.weights.cells, second.weights.cells)
 
 
+def test_features_on_disk_give_the_same_tagger(monkeypatch):
+    X, _ = corpus(120)
+    X += [[name] for name in PLACES]  # some stay open: the tagger learns fewer sentences than the models
+    monkeypatch.setattr(extract, "WRITTEN", 100)
+    monkeypatch.setattr(crossing, "PART", 100)
+    first = distil(X, [half()])
+    assert len(first.missing) > 1
+    assert [None] in first.labels
+    monkeypatch.setattr(MemorySource, "reuse", property(lambda self: False, lambda self, value: None))
+    second = distil(X, [half()])
+    assert first.labels == second.labels
+    assert first.missing == second.missing
+    models = first.tagger.model_, second.tagger.model_
+    assert np.array_equal(models[0].weights.cells, models[1].weights.cells)
+    assert np.array_equal(models[0].space.table.keys, models[1].space.table.keys)
+
+
 def test_sources_that_never_name_a_type_are_refused():
     with pytest.raises(ValueError, match="the sources give no phrase a definite type"):
         distil(corpus(10)[0], [gazetteer({"LOC": ["nowhere"], "PER": ["nobody"]}, phrases=THINGS)])
@@ -228,7 +249,10 @@ def test_the_report_counts_what_sources_say():
     assert listed.overlap == pytest.approx(both / listed.phrases)
     page = html_report(done, title="a <model>")
     assert "a &lt;model&gt;" in page
-    assert "Contradictions" in page
+    at = next(k for k, pair in enumerate(zip(done.votes["gazetteer"], rows, strict=True))
+              if any(one not in (None, other) for one, other in zip(*pair, strict=True)))  # fmt: skip
+    first = page[page.index("Contradictions") :]
+    assert f'<th scope="col" class=text>sentence {at}</th>' in first[: first.index("<td")]
     assert "<script" not in page
 
 
@@ -265,6 +289,47 @@ def test_a_teacher_is_asked_once(folder):
     kept = (folder / "c").read_bytes()
     run(*args, "-o", "t.ssvm", cwd=folder)
     assert (folder / "c").read_bytes() == kept
+    assert (folder / "s.ssvm").read_bytes() == (folder / "t.ssvm").read_bytes()
+
+
+# The command, with a teacher that gets Ctrl-C before its second batch.
+INTERRUPTED = """
+import os, signal
+from dataclasses import replace
+from taggers.weak import sources
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sources.BATCH, teacher = 50, sources.teacher
+def slow(*args, **options):
+    made = teacher(*args, **options)
+    def answer(X):
+        if os.path.exists("c"):
+            os.kill(os.getpid(), signal.SIGINT)
+        return made.answer(X)
+    return replace(made, answer=answer)
+sources.teacher = slow
+from structsvm.cli.entry import main
+main()
+"""
+
+
+def test_ctrl_c_keeps_the_answers_of_a_teacher_and_nothing_else(folder):
+    run("distil", "ner", "raw.txt", *LISTS, "-o", "m.ssvm", cwd=folder)
+    args = ["distil", "ner", "raw.txt", "--teacher", "m.ssvm", "--cache", "c", "--report", "r.html"]
+    before = {path.name for path in folder.iterdir()}
+    stopped = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, *args, "-o", "s.ssvm"],
+        cwd=folder, capture_output=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (stopped.returncode, stopped.stdout) == (130, b""), stopped.stderr
+    assert b"Traceback" not in stopped.stderr
+    assert {path.name for path in folder.iterdir()} == before | {"c"}
+    kept = (folder / "c").read_text().splitlines()
+    assert 0 < len(kept) <= 50
+    done = run(*args, "-o", "s.ssvm", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "c").read_text().splitlines()[: len(kept)] == kept
+    args[args.index("c")] = "d"
+    run(*args, "-o", "t.ssvm", cwd=folder)
     assert (folder / "s.ssvm").read_bytes() == (folder / "t.ssvm").read_bytes()
 
 
