@@ -210,7 +210,7 @@ def cut(parts: Sequence[Sequences], table: KeyTable, cutoff: int) -> tuple[list[
 
 
 def _pieces(features: Sequences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The rows, and where those of each token begin: of some tokens at a time if they are on disk."""
+    """The rows, and where those of each token begin; if they are on disk, for some tokens at a time."""
     n = features.n_tokens
     step = WRITTEN if isinstance(features.rows, np.memmap) else max(n, 1)
     for start in range(0, n, step):
@@ -220,7 +220,7 @@ def _pieces(features: Sequences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def _written(found: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows, and where those of each token begin, of some tokens after others; the rows go to a file."""
+    """Write the rows of one part of the tokens after another; return all rows, and where tokens begin."""
     pointers = []
 
     def rows() -> Iterator[np.ndarray]:
