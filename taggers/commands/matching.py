@@ -188,6 +188,8 @@ def _check_columns(model: TaggerModel, columns: Columns) -> None:
     if same and usual <= columns.n_columns <= usual + 1 and "label" in model.files:
         values = _first_values(columns, model.files["label"])
         odd = bool(values) and not schemes.alike(values, [*model.names, "_"])
+    if same and columns.n_columns < usual:
+        _check_words(model, columns, usual)
     if not odd:
         return
     what = f"its {columns.n_columns} columns do not look like those of the training file"
@@ -204,6 +206,17 @@ def _check_columns(model: TaggerModel, columns: Columns) -> None:
     raise DataError(
         f"{what}; {text}; use --format columns to read column {read} (counted from 0) anyway", columns.name
     )
+
+
+def _check_words(model: TaggerModel, columns: Columns, usual: int) -> None:
+    """Raise DataError if a file with fewer columns than the training file has labels instead of words."""
+    place = columns.wanted[0]
+    values = _first_values(columns, place)
+    if values and set(values) <= set(model.names):
+        raise DataError(
+            f"column {place} (counted from 0), which the model reads, has labels such as {values[0]!r}, not "
+            f"words; the training file had {usual} columns: write the same ones", columns.name,
+        )  # fmt: skip
 
 
 def check_values(model: TaggerModel, columns: Columns, names: Sequence[str] = ()) -> None:

@@ -90,6 +90,14 @@ def test_a_model_of_words_reads_the_words_behind_the_numbers(folder, tmp_path):
     assert [row[2] for row in rows] == ["DET", "NOUN", "VERB", "DET", "NOUN"]
 
 
+def test_labels_where_the_model_reads_words_are_refused(folder):
+    lines = ["\n".join(f"{word}\t{chunk}" for word, _, chunk in sentence) for sentence in sentences(3)]
+    (folder / "two.txt").write_text("\n\n".join(lines) + "\n")
+    done = run("tag", "train.ssvm", "two.txt", cwd=folder)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert "column 1 (counted from 0), which the model reads, has labels such as" in done.stderr.decode()
+
+
 @pytest.mark.parametrize(
     "lines",
     [
