@@ -75,6 +75,7 @@ def train_pipeline(
     if heads is not None and "parse" in layers:
         _begin("parse", callback)
         found = jackknifed(columns, pipeline, parts, random_state=random_state, jobs=jobs)
+        release_memory()  # of the folds
         pipeline.parser = _parser(columns, found, heads, search, random_state, jobs)
     return pipeline
 
