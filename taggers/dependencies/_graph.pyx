@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 from structsvm.problems.dependency.spanning cimport Room, eisner, widen
 from structsvm.rng cimport rng_below, rng_next
 from structsvm.signals cimport check_signals
-from taggers.dependencies._lines cimport Line, Lines, find
+from taggers.dependencies._lines cimport ACTIONS, Line, Lines, find
 from taggers.dependencies._lines cimport place as spot
 from taggers.features._hash cimport mix
 from taggers.features._table cimport prefetch
@@ -110,7 +110,6 @@ cdef class Graph:
     """
 
     cdef public Lines lines
-    cdef Lines sums
     cdef int16_t[MOST][CELLS][2] cells
     cdef int[MOST] n_cells
     cdef uint64_t[MOST] seeds
@@ -138,7 +137,7 @@ cdef class Graph:
         self.begins[KINDS] = t
         self.second = self.begins[1] < t
         self.punct, self.verb, self.random = punct, verb, seed
-        self.lines, self.sums = Lines(), Lines()
+        self.lines = Lines()
 
     # Parts of trees.
 
@@ -430,7 +429,6 @@ cdef class Graph:
     cdef double update(self, Work* k, int kind, int32_t h, int32_t d, int32_t x,
                        double step) except -1 nogil:
         cdef Line* line
-        cdef Line* total
         cdef int t, count
         cdef float often = <float>(step * self.steps), by = <float>step
         if x < 0:
@@ -440,24 +438,19 @@ cdef class Graph:
         if step == 0:
             return 2 * count
         self.lines.reserve(count)
-        self.sums.reserve(count)
         for t in range(k.n_tags):
             line = find(self.lines.at, self.lines.size, k.tags[t])
-            total = find(self.sums.at, self.sums.size, k.tags[t])
             self.lines.n_used += line.tag == 0
-            self.sums.n_used += total.tag == 0
-            line.tag = total.tag = k.tags[t]
+            line.tag = k.tags[t]
             line.w[0] += by
             line.w[k.context] += by
-            total.w[0] += often
-            total.w[k.context] += often
+            self.lines.total(line, 0)[0] += often
+            self.lines.total(line, k.context // ACTIONS)[k.context % ACTIONS] += often
         return 2 * count
 
     def averaged(self, const uint32_t[::1] tags) -> np.ndarray:
         """The averages of the weights of some features after all steps, for parsing only."""
-        weights = self.lines.rows(tags)
-        weights -= self.sums.rows(tags) / np.float32(max(self.steps, 1))
-        return weights
+        return self.lines.averaged(tags, <float>max(self.steps, 1))
 
     def total(self, const uint64_t[:, ::1] attributes, const int32_t[::1] guess, heads) -> float:
         """The score of a tree over the words of one sentence."""

@@ -49,7 +49,6 @@ cdef class Arcs:
     """
 
     cdef public Lines lines
-    cdef Lines sums                     # for the average: see `averaged`
     cdef int16_t[MOST][CELLS][2] cells
     cdef int[MOST] n_cells
     cdef int[MOST] context
@@ -70,7 +69,7 @@ cdef class Arcs:
             self.seeds[t] = rng_next(&state)
             for c, (position, attribute) in enumerate(template):
                 self.cells[t][c][0], self.cells[t][c][1] = position, attribute
-        self.lines, self.sums = Lines(), Lines()
+        self.lines = Lines()
         self.random = seed
 
     cdef void look(self, Work* k, const uint64_t* attributes, Py_ssize_t width, int64_t first) noexcept nogil:
@@ -135,27 +134,26 @@ cdef class Arcs:
         """Add to the weights of one action and subtract from those of another."""
         cdef Py_ssize_t t
         cdef Line* line
-        cdef Line* total
+        cdef float* total
         cdef int context
         cdef float often = <float>(step * self.steps)
         self.lines.reserve(self.n_templates)
-        self.sums.reserve(self.n_templates)
         for t in range(self.n_templates):
             line = find(self.lines.at, self.lines.size, k.tags[t])
-            total = find(self.sums.at, self.sums.size, k.tags[t])
             self.lines.n_used += line.tag == 0
-            self.sums.n_used += total.tag == 0
-            line.tag = total.tag = k.tags[t]
+            line.tag = k.tags[t]
             line.w[up] += step
             line.w[down] -= step
-            total.w[up] += often
-            total.w[down] -= often
-            context = ACTIONS * self.chosen(k, t)
+            total = self.lines.total(line, 0)
+            total[up] += often
+            total[down] -= often
+            context = self.chosen(k, t)
             if context:
-                line.w[context + up] += step
-                line.w[context + down] -= step
-                total.w[context + up] += often
-                total.w[context + down] -= often
+                line.w[ACTIONS * context + up] += step
+                line.w[ACTIONS * context + down] -= step
+                total = self.lines.total(line, context)
+                total[up] += often
+                total[down] -= often
         return 0
 
     def epoch(self, const uint64_t[:, ::1] attributes, const int64_t[::1] ptr, const int32_t[::1] heads,
@@ -248,9 +246,7 @@ cdef class Arcs:
 
     def averaged(self, const uint32_t[::1] tags) -> np.ndarray:
         """The averages of the weights of some features after all steps, for parsing only."""
-        weights = self.lines.rows(tags)
-        weights -= self.sums.rows(tags) / np.float32(max(self.steps, 1))
-        return weights
+        return self.lines.averaged(tags, <float>max(self.steps, 1))
 
     def parse(self, const uint64_t[:, ::1] attributes, const int64_t[::1] ptr, int32_t[::1] heads,
               Py_ssize_t first, Py_ssize_t last):

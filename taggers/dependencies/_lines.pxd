@@ -12,6 +12,11 @@ cdef struct Line:
     float w[15]         # CONTEXTS * ACTIONS
 
 
+cdef struct Sum:            # of the updates of ACTIONS weights, for averages
+    uint32_t next           # where the next sums of this feature are, and the context of these: see `total`
+    float w[3]
+
+
 cdef inline uint64_t place(uint32_t tag, uint64_t size) noexcept nogil:
     """Where to look for a feature first: the tables are in the order of tags."""
     return tag * size >> 32
@@ -32,7 +37,12 @@ cdef class Lines:
     cdef Line* at
     cdef uint64_t size
     cdef readonly Py_ssize_t n_used
+    cdef uint32_t* first        # for each line, where its first sums are, or 0; NULL if nothing was learned
+    cdef Sum* sums              # most features have few of them
+    cdef Py_ssize_t n_sums, room
 
-    cdef int allocate(self, Py_ssize_t n) except -1
+    cdef int allocate(self, Py_ssize_t n, bint learning) except -1
     cdef int reserve(self, Py_ssize_t more) except -1 nogil
     cdef int grow(self, Py_ssize_t n) except -1
+    cdef float* total(self, const Line* line, int context) except NULL nogil
+    cdef int more_sums(self) except -1
