@@ -115,6 +115,15 @@ def check_sample_weight(sample_weight: Any, n: int, C: float | None = None) -> n
     return np.require(weight, requirements=["C", "A"])
 
 
+def refuse_token_weights(y: Any, learner: str) -> None:
+    """Reject labels with weights of tokens, for a learner without losses."""
+    if getattr(y, "weights", None) is not None:
+        raise ValueError(
+            f"{learner} does not support weights of tokens; leave them out, or use LaRank (larank), "
+            "PassiveAggressive (pa) or SVMStruct (svmstruct)"
+        )
+
+
 def check_bounds(bounds: np.ndarray) -> None:
     """C times the sample weights: zero, or numbers that can be multiplied and inverted without overflow."""
     used = bounds[bounds != 0]

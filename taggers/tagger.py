@@ -47,15 +47,28 @@ class SequenceTagger(Labeller):
 
     # -- training -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        token_weight: Any = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
+    ) -> Self:
         """Train from scratch; with development data, stop early and keep the weights of the best pass.
+
+        token_weight: for each sentence a list with the weight of each token; 0 is like no label. The
+        algorithms larank, pa and svmstruct support it.
 
         Bad input raises an error and changes nothing. If training is interrupted (by Ctrl-C, or an exception
         in the callback), the new model keeps what it has learned: you can predict with it and continue
         training.
         """
         with training(self):
-            return self._fit(MemorySource(X, y, sample_weight), self._given(X_dev, y_dev))
+            source = MemorySource(X, y, sample_weight, token_weight=token_weight)
+            return self._fit(source, self._given(X_dev, y_dev))
 
     def fit_source(self, source: Source[Any, Any], X_dev: Any = None, y_dev: Any = None) -> Self:
         """Train on data in memory, in a file that is larger than memory, or on a cluster; see `fit`."""
@@ -96,7 +109,14 @@ class SequenceTagger(Labeller):
         return self
 
     def resume(
-        self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        token_weight: Any = None,
+        X_dev: Any = None,
+        y_dev: Any = None,
     ) -> Self:
         """Train for more passes.
 
@@ -111,7 +131,7 @@ class SequenceTagger(Labeller):
             online.check_unchanged(settings)
             model = online.settle()
             check_one_round(model)
-            gold = GoldLabels.to_learn(X, y)
+            gold = GoldLabels.to_learn(X, y, token_weight)
             with online.unless_rejected():
                 self._loosen(online, gold.distinct())
                 labels, names = online.labels(gold)
@@ -131,7 +151,13 @@ class SequenceTagger(Labeller):
         return self
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Sequence[str] | None = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        classes: Sequence[str] | None = None,
+        sample_weight: Any = None,
+        *,
+        token_weight: Any = None,
     ) -> Self:
         """Train for one pass over more data, in the order given; new features and labels may appear.
 
@@ -140,7 +166,7 @@ class SequenceTagger(Labeller):
         """
         settings = options.checked_settings(self)
         X, y, columns = as_labelled(X, y, self.TASK)
-        gold, classes = GoldLabels.to_learn(X, y), list(classes or ())
+        gold, classes = GoldLabels.to_learn(X, y, token_weight), list(classes or ())
         if self._state is None:
             state: Fitted = self._unlearned(X, gold, classes)
             if has_ready_features(X):

@@ -69,7 +69,7 @@ class Dataset(NamedTuple):
         X, y = self
         value = 0
         ids = None if X.bigrams is None else X.bigrams.ids
-        for array in (X.rows, X.token_ptr, X.sentence_ptr, X.values, ids, y.codes, *y.sets):
+        for array in (X.rows, X.token_ptr, X.sentence_ptr, X.values, ids, y.codes, *y.sets, y.weights):
             if array is not None:
                 value = zlib.crc32(np.ascontiguousarray(array), value)  # type: ignore[arg-type]
         return value

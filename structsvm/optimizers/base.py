@@ -17,7 +17,14 @@ from structsvm.optimizers.results import NO_SLOTS, NO_WEIGHTS, Results
 from structsvm.options import check_options
 from structsvm.problem import Problem
 from structsvm.training import Report, passes, wants_primal
-from structsvm.validation import as_data, check_count, check_sample_weight, check_seed, n_patterns
+from structsvm.validation import (
+    as_data,
+    check_count,
+    check_sample_weight,
+    check_seed,
+    n_patterns,
+    refuse_token_weights,
+)
 
 SLICE_SECONDS = 0.05  # between two checks for Ctrl-C and calls of the callback
 UNSAVED = ("_machine", "_held", "_weight", "_guard", "callback")
@@ -48,6 +55,7 @@ class Optimizer(Results):
     slack: str = "l1"
     epochs: int | None = 1
     points = 20  # of the training curve, in each epoch
+    uses_losses = True
 
     def __post_init__(self) -> None:
         self.curve_: list[Point] = []
@@ -116,6 +124,8 @@ class Optimizer(Results):
         """Check everything, then change the state."""
         self.validate()
         weight = check_sample_weight(sample_weight, n_patterns(X), self.C)
+        if not self.uses_losses:
+            refuse_token_weights(y, type(self).__name__)
         if fresh:
             problem = self._prepared(X, y)
             oracle = self._new_oracle(problem)

@@ -23,7 +23,7 @@ import numpy as np
 from structsvm.files import SparseRows
 from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences
 from structsvm.problems.sequence._likelihood import Likelihood
-from structsvm.validation import check_count, check_number
+from structsvm.validation import check_count, check_number, refuse_token_weights
 
 SAMPLE = 500  # sentences on which the rate of the stochastic steps is chosen
 RATES = [0.1 * 2.0**k for k in range(-5, 6)]
@@ -106,6 +106,7 @@ class CRF:
     def fit(self, X: Sequences, y: SequenceLabels) -> Self:
         """Train from scratch; Ctrl-C ends the training with an exception."""
         SequenceProblem(self.n_labels).check_arrays(X, y)
+        refuse_token_weights(y, type(self).__name__)
         ptr, labels = self._cells(X, y)
         self.n_rows = len(ptr) - 1
         self.ptr_, self.labels_ = ptr, labels

@@ -19,6 +19,8 @@ class Perceptron(Optimizer):
     patterns are the patterns that were ever misclassified; support vectors are the updates.
     """
 
+    uses_losses = False
+
     average: bool = option(default=True, help="Whether to predict with the mean of all w.")
     epochs: int = option(default=1, low=1, help="The passes of `fit` over the data.")
 

@@ -25,6 +25,8 @@ class RandomField(Optimizer):
     no dual: `dual_` is nan, and `gap()` follows from the gradient.
     """
 
+    uses_losses = False
+
     C: float = option(
         default=1.0, above=0, help="The weight of the likelihood: a larger value fits the data more closely."
     )

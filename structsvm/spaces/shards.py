@@ -90,7 +90,8 @@ class ShardedPatterns:
             if size := n_patterns(part[1]):
                 slots = oracle.add(*part)
                 added[k] = slots * n + k
-                numbers[k] = oracle.slot_weights(slots, np.arange(size, dtype=float)) * n + k
+                weights = oracle.slot_weights(slots, np.ones(size))  # of tokens
+                numbers[k] = np.rint(oracle.slot_weights(slots, np.arange(float(size))) / weights) * n + k
 
         try:
             for_each(fill, n, self.jobs)

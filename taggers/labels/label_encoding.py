@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise, product
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from structsvm.problems.sequence import SequenceLabels
+from structsvm.problems.sequence.problem import LARGEST_WEIGHT, LEAST_WEIGHT
 from structsvm.validation import meant
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
@@ -32,6 +34,7 @@ class GoldLabels:
     n_columns: the number of columns whose values a label joins, see `taggers.labels.parts`.
     partial: for each sentence its labels as they were given, where some are sets of allowed labels or
     missing and came as Python lists; `ids` and `names` are empty then.
+    weights: the weight of each token, if they were given.
     """
 
     ids: np.ndarray
@@ -40,6 +43,7 @@ class GoldLabels:
     column: int | None = None
     partial: list[list[Any]] | None = None
     n_columns: int = 1
+    weights: np.ndarray | None = None
 
     @classmethod
     def of(cls, X: Any, y: Any) -> GoldLabels:
@@ -60,15 +64,23 @@ class GoldLabels:
         return cls.from_lists(y)
 
     @classmethod
-    def to_learn(cls, X: Any, y: Any) -> GoldLabels:
-        """The gold labels to learn from; a label column must be the last one, after the inputs."""
+    def to_learn(cls, X: Any, y: Any, token_weight: Any = None) -> GoldLabels:
+        """The gold labels to learn from; a label column must be the last one, after the inputs.
+
+        token_weight: for each sentence a list with the weight of each token, or None.
+        """
         gold = cls.of(X, y)
         if gold.column is not None and gold.column + gold.n_columns != X.width:
             raise ValueError(
                 f"the label column must be the last of the {X.width} columns that were read, got column "
                 f"{gold.column}; read the input columns first and the label column last"
             )
-        return gold
+        if token_weight is None:
+            return gold
+        weights = _token_weights(token_weight, np.diff(gold.sentence_ptr).tolist())
+        if (weights == 0).any():
+            gold = gold.without(weights == 0)
+        return replace(gold, weights=weights)
 
     @classmethod
     def from_column(cls, columns: Columns, column: int, numbers: Sequence[int] | None = None) -> GoldLabels:
@@ -168,8 +180,14 @@ class GoldLabels:
         found = self.renamed(schemes.typed(self.distinct()))
         if MISSING not in found.distinct() or not any(map(schemes.marks_phrase, found.distinct())):
             return found
-        lists = [[None if label == MISSING else label for label in labels] for labels in found.lists()]
-        return replace(GoldLabels.from_lists(lists), column=self.column, n_columns=self.n_columns)
+        return found.without(np.array([one == MISSING for one in chain.from_iterable(found.lists())]))
+
+    def without(self, chosen: np.ndarray) -> GoldLabels:
+        """The same labels, but without those of the chosen tokens."""
+        flat = [None if out else one for one, out in zip(chain(*self.lists()), chosen.tolist(), strict=True)]
+        lists = [flat[start:stop] for start, stop in pairwise(self.sentence_ptr.tolist())]
+        found = GoldLabels.from_lists(lists)
+        return replace(found, column=self.column, n_columns=self.n_columns, weights=self.weights)
 
     @property
     def complete(self) -> bool:
@@ -206,12 +224,34 @@ class GoldLabels:
         """The labels as numbers, converted from the outer to the inner scheme; `labels` gets new ones."""
         if self.partial is not None or (outer != "none" and not self.complete):
             codes, sets = _encode_partial(self.lists(), labels, outer, inner)
-            return SequenceLabels(codes, self.sentence_ptr, sets)
+            return SequenceLabels(codes, self.sentence_ptr, sets, self.weights)
         ids, names = self.ids, self.names
         if outer != "none":
             rewrite = schemes.Rewriter(names, outer, inner)
             ids, names = rewrite(ids, self.sentence_ptr), rewrite.names
-        return SequenceLabels(_renumbered(ids, names, labels), self.sentence_ptr)
+        return SequenceLabels(_renumbered(ids, names, labels), self.sentence_ptr, weights=self.weights)
+
+
+def _token_weights(given: Any, lengths: Sequence[int]) -> np.ndarray:
+    """The weights of all tokens, checked sentence by sentence."""
+    try:
+        rows = [list(row) for row in given]
+    except TypeError:
+        wanted = "token_weight must hold a list of numbers for each sentence"
+        raise TypeError(f"{wanted}, got {given!r}"[:300]) from None
+    if len(rows) != len(lengths):
+        raise ValueError(f"X has {len(lengths)} sentences but token_weight has {len(rows)}")
+    for number, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+        if len(row) != length:
+            raise ValueError(f"sentence {number} has {length} tokens but {len(row)} weights in token_weight")
+        for weight in row:
+            known = isinstance(weight, Real)
+            if not known or not (weight == 0 or LEAST_WEIGHT <= float(weight) <= LARGEST_WEIGHT):
+                raise ValueError(
+                    f"token_weight of sentence {number} must contain 0 or numbers from {LEAST_WEIGHT:g} to "
+                    f"{LARGEST_WEIGHT:,.0f}, got {weight!r}"
+                )
+    return np.fromiter(chain.from_iterable(rows), np.float32, count=sum(lengths))
 
 
 def _read(columns: Columns, column: int, number: int) -> tuple[np.ndarray, list[str]]:

@@ -85,7 +85,7 @@ def input_width(X: Sentences, gold: GoldLabels) -> int:
 
 
 class MemorySource(Source[Dataset, Optimizer]):
-    """Sentences in memory, with their labels; X and y are those of `SequenceTagger.fit`.
+    """Sentences in memory, with their labels; X, y and the weights are those of `SequenceTagger.fit`.
 
     file: the file that they were read from, if the model should keep its columns.
     """
@@ -93,9 +93,16 @@ class MemorySource(Source[Dataset, Optimizer]):
     kind = "memory"
 
     def __init__(
-        self, X: Sentences, y: Any, sample_weight: SampleWeight = None, *, file: Labelled | None = None
+        self,
+        X: Sentences,
+        y: Any,
+        sample_weight: SampleWeight = None,
+        *,
+        token_weight: Any = None,
+        file: Labelled | None = None,
     ) -> None:
         self.X, self.y, self._columns = as_labelled(X, y)
+        self.token_weight = token_weight
         self.sample_weight, self.file = sample_weight, file
         self._fingerprint, self._patterns, self._warned = 0, [1.0], False
         self._features: Any = None
@@ -103,7 +110,7 @@ class MemorySource(Source[Dataset, Optimizer]):
     @cached_property
     def gold(self) -> GoldLabels:
         """The gold labels."""
-        return GoldLabels.to_learn(self.X, self.y)
+        return GoldLabels.to_learn(self.X, self.y, self.token_weight)
 
     def relabel(self, y: Sequence[Sequence[Any]]) -> None:
         """Give the sentences other labels; their features stay extracted if `reuse` is set."""

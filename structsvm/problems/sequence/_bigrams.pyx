@@ -48,12 +48,12 @@ cdef class BigramOracle(ExactOracle):
 
     def add_rows(
         self, sentence_ptr, token_ptr, rows, codes, values=None, sets=(), places=None, bigram_ids=None,
-        bigram_rows=None,
+        bigram_rows=None, weights=None,
     ) -> np.ndarray:
         if places is not None:
             Bigrams(bigram_ids, bigram_rows).check(len(token_ptr) - 1, self.kinds, self.n_labels)
             self.problem.check_size(bigram_rows)
-        slots = super().add_rows(sentence_ptr, token_ptr, rows, codes, values, sets, places)
+        slots = super().add_rows(sentence_ptr, token_ptr, rows, codes, values, sets, places, weights)
         if places is not None:
             self.know(bigram_rows)
             self.keep(slots, sentence_ptr, bigram_ids)

@@ -38,9 +38,9 @@ cdef class CountedOracle(ExactOracle):
         check_known(y.codes)
         return super().add(X, y)
 
-    def add_rows(self, sentence_ptr, token_ptr, rows, codes, values=None, sets=(), places=None) -> np.ndarray:
+    def add_rows(self, sentence_ptr, token_ptr, rows, codes, *args, **kwargs) -> np.ndarray:
         check_known(codes)
-        return super().add_rows(sentence_ptr, token_ptr, rows, codes, values, sets, places)
+        return super().add_rows(sentence_ptr, token_ptr, rows, codes, *args, **kwargs)
 
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil:
         cdef Sentence* x = self.of_slot[slot]

@@ -52,8 +52,10 @@ cdef class ExactOracle(SequenceOracle):
     cdef Py_ssize_t room
     cdef const float[:, ::1] barred             # 0, or FORBIDDEN: (n_labels + 1) x stride
     cdef const float[::1] barred_end
+    cdef double mean                # weight of the tokens of the sentence
 
     cdef int widen(self, Py_ssize_t n_tokens) except -1 nogil
+    cdef double share(self, const Sentence* x, Py_ssize_t t) noexcept nogil
     cdef int complete(self, const Sentence* x) except -1 nogil
     cdef const float* entering(self, Py_ssize_t t) noexcept nogil
     cdef int viterbi(self, const float* lattice, Py_ssize_t n, int32_t* path) except -1 nogil

@@ -49,6 +49,22 @@ cdef class ExactOracle(SequenceOracle):
         cdef Py_ssize_t k
         return np.array([self.of_slot[slots[k]].n_tokens for k in range(slots.shape[0])], dtype=np.float64)
 
+    cdef double weight_of(self, const Sentence* x, Py_ssize_t t) noexcept nogil:
+        """The mean weight of the tokens with labels."""
+        cdef Py_ssize_t k, n = 0
+        cdef double total = 0
+        if x.weights == NULL:
+            return 1
+        for k in range(x.n_tokens):
+            if x.gold[k] != UNKNOWN:
+                total += x.weights[k]
+                n += 1
+        return total / n if total > 0 else 1
+
+    cdef double share(self, const Sentence* x, Py_ssize_t t) noexcept nogil:
+        """The weight of a token by the mean weight of its sentence."""
+        return 1 if x.weights == NULL else x.weights[t] / self.mean
+
     cdef int widen(self, Py_ssize_t n_tokens) except -1 nogil:
         if n_tokens <= self.room:
             return 0
@@ -69,7 +85,9 @@ cdef class ExactOracle(SequenceOracle):
         cdef bint partial = False
         cdef float* scores
         cdef const double* loss
+        cdef double share
         self.widen(x.n_tokens)
+        self.mean = self.weight_of(x, 0)
         for t in range((self.n_labels + 1) * self.stride):
             self.transitions[t] = <float>w[t] + (&self.barred[0, 0])[t]
         for t in range(x.n_tokens):
@@ -87,14 +105,14 @@ cdef class ExactOracle(SequenceOracle):
             memcpy(self.truth, x.gold, x.n_tokens * sizeof(int32_t))
         for t in range(x.n_tokens if augmented else 0):
             pause(t)
-            scores = self.lattice + t * self.stride
+            scores, share = self.lattice + t * self.stride, self.share(x, t)
             if x.gold[t] >= 0:
                 loss = &self.loss[x.gold[t], 0]
                 for y in range(self.n_labels):
-                    scores[y] += <float>loss[y]
+                    scores[y] += <float>(share * loss[y])
             else:
                 for y in range(self.n_labels):
-                    scores[y] += <float>self.cost_of(x.gold[t], y)
+                    scores[y] += <float>(share * self.cost_of(x.gold[t], y))
         self.viterbi(self.lattice, x.n_tokens, self.answer)
         self.emit(x)
         return self.first_look(x, augmented) if self.unseen else 0
@@ -106,7 +124,8 @@ cdef class ExactOracle(SequenceOracle):
             for t in range(x.n_tokens):
                 pause(t)
                 for y in range(self.n_labels):
-                    self.lattice[t * self.stride + y] -= <float>self.cost_of(x.gold[t], y)
+                    self.lattice[t * self.stride + y] -= <float>(
+                        self.share(x, t) * self.cost_of(x.gold[t], y))
             self.viterbi(self.lattice, x.n_tokens, self.answer)
         for t in range(x.n_tokens):
             self.note(x, t, self.answer[t])
@@ -164,7 +183,7 @@ cdef class ExactOracle(SequenceOracle):
             right, wrong = self.truth[t], self.answer[t]
             if right != wrong:
                 self.emit_token(x, t, right, wrong)
-                self.found.loss += self.cost_of(x.gold[t], wrong)
+                self.found.loss += self.share(x, t) * self.cost_of(x.gold[t], wrong)
             if right != wrong or before_right != before_wrong:
                 self.found.index[self.found.n] = <int32_t>(before_right * self.stride + right)
                 self.found.value[self.found.n] = 1

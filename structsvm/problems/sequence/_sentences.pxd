@@ -28,6 +28,7 @@ cdef struct Sentence:
     Py_ssize_t number       # in the call that added it; negative: the call of forget_rows that changed it
     int32_t* token_ptr      # one block of memory: everything below, and this
     int32_t* gold
+    float* weights          # of its tokens, or NULL: all 1
     float* values           # or NULL: all 1
     uint16_t* low           # the rows, sorted within a token: their lowest two bytes,
     uint8_t* high           # the third one,
@@ -66,6 +67,7 @@ cdef class SequenceOracle(Oracle):
     cdef void pin(self) noexcept
     cdef bint permits(self, int32_t gold, Py_ssize_t y) noexcept nogil
     cdef double cost_of(self, int32_t gold, Py_ssize_t y) noexcept nogil
+    cdef double weight_of(self, const Sentence* x, Py_ssize_t t) noexcept nogil
     cdef void emit_token(
         self, const Sentence* x, Py_ssize_t t, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil
     cdef void emit_history(self, Py_ssize_t at, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil
@@ -76,7 +78,7 @@ cdef class SequenceOracle(Oracle):
     cdef void discard(self, Sentence* x) noexcept nogil
     cdef Sentence* copy(
         self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
-        const int32_t* gold, Py_ssize_t number) except NULL nogil
+        const int32_t* gold, const float* weights, Py_ssize_t number) except NULL nogil
 
 
 cdef void* enough(void* block) except NULL nogil

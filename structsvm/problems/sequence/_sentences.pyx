@@ -55,13 +55,14 @@ cdef class SequenceOracle(Oracle):
         super().configure(rescaling=rescaling, slack=slack)
 
     def add(self, X, y) -> np.ndarray:
-        """Store sentences: X has rows, token_ptr, sentence_ptr and values (or None); y has codes and sets."""
+        """Store sentences: X has rows, token_ptr, sentence_ptr and values; y has codes, sets and weights."""
         self.problem.check_sequences(X, y)
         X = self.taken(X, y)
         self.n_rows = max(self.n_rows, int(np.max(X.rows, initial=-1)) + 1)
         self.n_weights = self.offset + self.n_rows * self.stride
         self.pin()
-        return self.add_rows(X.sentence_ptr, X.token_ptr, X.rows, y.codes, X.values, y.sets)
+        return self.add_rows(
+            X.sentence_ptr, X.token_ptr, X.rows, y.codes, X.values, y.sets, weights=y.weights)
 
     cdef void pin(self) noexcept:
         """Choose the rows whose weights have the places of an array, unless a dual already uses w in blocks.
@@ -77,12 +78,13 @@ cdef class SequenceOracle(Oracle):
         return X
 
     def slot_weights(self, const Py_ssize_t[::1] slots, const double[::1] sample_weight) -> np.ndarray:
-        """The weight of its sentence for each slot that the last add() gave out."""
+        """The weight of each slot that the last add() gave out: of its sentence, times that of its tokens."""
         result = np.empty(slots.shape[0])
         cdef double[::1] weight = result
         cdef Py_ssize_t k
         for k in range(slots.shape[0]):
             weight[k] = sample_weight[self.of_slot[slots[k]].number]
+            weight[k] *= self.weight_of(self.of_slot[slots[k]], self.token_of_slot[slots[k]])
         return result
 
     def intern(self, codes, sets) -> np.ndarray:
@@ -97,11 +99,13 @@ cdef class SequenceOracle(Oracle):
         codes[several] = FIRST_SET - number[FIRST_SET - codes[several]]
         return codes
 
-    def add_rows(self, sentence_ptr, token_ptr, rows, codes, values=None, sets=(), places=None) -> np.ndarray:
+    def add_rows(
+        self, sentence_ptr, token_ptr, rows, codes, values=None, sets=(), places=None, weights=None
+    ) -> np.ndarray:
         """Store sentences; the slots are those of all patterns to learn from, or of some places."""
         if places is not None:
             X = Sequences(rows, token_ptr, sentence_ptr, values)
-            self.problem.check_stored(X, SequenceLabels(codes, sentence_ptr, list(sets)), places)
+            self.problem.check_stored(X, SequenceLabels(codes, sentence_ptr, list(sets), weights), places)
             self.n_rows = max(self.n_rows, int(np.max(rows, initial=-1)) + 1)
             self.n_weights = self.offset + self.n_rows * self.stride
             self.pin()
@@ -111,9 +115,11 @@ cdef class SequenceOracle(Oracle):
         cdef const int32_t[::1] row_at = np.require(rows, np.int32, "CA")
         cdef const float[::1] value_at = None if values is None else np.require(values, np.float32, "CA")
         cdef const int32_t[::1] gold_at = np.require(codes, np.int32, "CA")
+        cdef const float[::1] weight_at = None if weights is None else np.require(weights, np.float32, "CA")
         cdef const int32_t* row = &row_at[0] if row_at.shape[0] else NULL
         cdef const float* value = &value_at[0] if value_at is not None and value_at.shape[0] else NULL
         cdef const int32_t* gold = &gold_at[0] if gold_at.shape[0] else NULL
+        cdef const float* weight = &weight_at[0] if weight_at is not None and weight_at.shape[0] else NULL
         cdef Py_ssize_t s, t, first, n, n_sentences = sentence_at.shape[0] - 1
         cdef Sentence** stored = <Sentence**>enough(malloc((n_sentences + 1) * sizeof(Sentence*)))
         slots = []
@@ -123,7 +129,8 @@ cdef class SequenceOracle(Oracle):
                     first, n = sentence_at[s], sentence_at[s + 1] - sentence_at[s]
                     stored[s] = self.copy(
                         n, &token_at[first], row + token_at[first],
-                        value + token_at[first] if value else NULL, gold + first, s)
+                        value + token_at[first] if value else NULL, gold + first,
+                        weight + first if weight else NULL, s)
             for s in range(n_sentences if places is None else 0):
                 self.place(stored[s], slots)
             for s, t in () if places is None else places:
@@ -141,12 +148,13 @@ cdef class SequenceOracle(Oracle):
 
     cdef Sentence* copy(
         self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
-        const int32_t* gold, Py_ssize_t number
+        const int32_t* gold, const float* weights, Py_ssize_t number
     ) except NULL nogil:
         """A copy in one block of memory, with the rows of each token in order."""
         cdef Py_ssize_t t, k, most = 0, n = token_ptr[n_tokens] - token_ptr[0]
         cdef bint long_rows = False
         cdef Sentence* x
+        cdef float* block
         for k in range(n):
             long_rows |= rows[k] >> 24 != 0
         for t in range(n_tokens):
@@ -155,19 +163,24 @@ cdef class SequenceOracle(Oracle):
         x = <Sentence*>malloc(sizeof(Sentence))
         if x != NULL:
             x.token_ptr = <int32_t*>malloc(
-                (2 * n_tokens + 1) * sizeof(int32_t) + n * (3 + long_rows + (sizeof(float) if values else 0)))
+                (2 * n_tokens + 1) * sizeof(int32_t) + (n_tokens * sizeof(float) if weights else 0)
+                + n * (3 + long_rows + (sizeof(float) if values else 0)))
         if x == NULL or x.token_ptr == NULL:
             free(x)
             with gil:
                 raise MemoryError(f"no memory for a sentence of {n_tokens} tokens")
         x.n_tokens, x.n_slots, x.number = n_tokens, 0, number
         x.gold = x.token_ptr + n_tokens + 1
-        x.values = <float*>(x.gold + n_tokens) if values else NULL
-        x.low = <uint16_t*>(x.values + n) if values else <uint16_t*>(x.gold + n_tokens)
+        x.weights = <float*>(x.gold + n_tokens) if weights else NULL
+        block = x.weights + n_tokens if weights else <float*>(x.gold + n_tokens)
+        x.values = block if values else NULL
+        x.low = <uint16_t*>(block + n) if values else <uint16_t*>block
         x.high = <uint8_t*>(x.low + n)
         x.top = x.high + n if long_rows else NULL
         if n_tokens:
             memcpy(x.gold, gold, n_tokens * sizeof(int32_t))
+        if n_tokens and weights:
+            memcpy(x.weights, weights, n_tokens * sizeof(float))
         if n and values:
             memcpy(x.values, values, n * sizeof(float))
         x.token_ptr[0] = 0
@@ -208,7 +221,8 @@ cdef class SequenceOracle(Oracle):
         cdef int32_t[::1] joined
         number, places = {}, []
         tokens, rows, values, codes, sentence_ptr, token_ptr = 0, [], [], [], [0], [np.zeros(1, np.int64)]
-        cdef bint plain = True
+        weights = []
+        cdef bint plain = True, even = True
         at = 0
         for k in range(slots.shape[0]):
             x = self.of_slot[slots[k]]
@@ -219,6 +233,9 @@ cdef class SequenceOracle(Oracle):
                 sentence_ptr.append(tokens)
                 token_ptr.append(np.array(<int32_t[:n + 1]>x.token_ptr)[1:].astype(np.int64) + at)
                 codes.append(np.array(<int32_t[:n]>x.gold))
+                weights.append(
+                    np.array(<float[:n]>x.weights) if x.weights != NULL else np.ones(n, np.float32))
+                even &= x.weights == NULL
                 if m:
                     rows.append(np.empty(m, np.int32))
                     joined = rows[len(rows) - 1]
@@ -233,6 +250,7 @@ cdef class SequenceOracle(Oracle):
             "token_ptr": np.concatenate(token_ptr),
             "rows": np.concatenate([np.zeros(0, np.int32), *rows]),
             "values": None if plain else np.concatenate(values),
+            "weights": None if even else np.concatenate(weights),
             "codes": np.concatenate([np.zeros(0, np.int32), *codes]),
             "sets": np.array(self.set_view, dtype=bool),
             "places": np.array(places, dtype=np.int64).reshape(-1, 2),
@@ -390,6 +408,10 @@ cdef class SequenceOracle(Oracle):
 
     cdef bint permits(self, int32_t gold, Py_ssize_t y) noexcept nogil:
         return gold == y or gold == UNKNOWN or (gold <= FIRST_SET and self.set_view[FIRST_SET - gold, y])
+
+    cdef double weight_of(self, const Sentence* x, Py_ssize_t t) noexcept nogil:
+        """The weight of the pattern of a token."""
+        return 1 if x.weights == NULL else x.weights[t]
 
     cdef double cost_of(self, int32_t gold, Py_ssize_t y) noexcept nogil:
         """The loss of answering y: nothing if it is allowed, else that of the nearest allowed label."""

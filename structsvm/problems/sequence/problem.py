@@ -16,6 +16,7 @@ from structsvm.validation import check_choice, check_count, check_loss_matrix, d
 LANES = 8  # labels are padded to a multiple of it
 UNKNOWN = -1
 MOST_ORDER = 99
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-6, 1e6  # of a token
 
 
 @dataclass
@@ -66,11 +67,23 @@ class Sequences:
 
 @dataclass
 class SequenceLabels:
-    """A code for each token: its label, -1 for any, or -2 - k for any label of sets[k]."""
+    """A code for each token: its label, -1 for any, or -2 - k for any label of sets[k].
+
+    weights: of each token, None for 1. Training minimises the weighted number of wrong labels: the weight of
+    a sentence is multiplied by the mean weight of its labelled tokens, and the loss of each token by its
+    weight over this mean. With greedy inference, the weight is that of a pattern. A token with the weight 0
+    may have any label, so its code becomes -1.
+    """
 
     codes: np.ndarray
     sentence_ptr: np.ndarray
     sets: list[np.ndarray] = field(default_factory=list)
+    weights: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if self.weights is not None:
+            self.check_weights()
+            self.codes = np.where(self.weights == 0, UNKNOWN, self.codes)
 
     def __len__(self) -> int:
         return len(self.sentence_ptr) - 1
@@ -78,7 +91,19 @@ class SequenceLabels:
     def __getitem__(self, chosen: slice | np.ndarray) -> SequenceLabels:
         """The labels of some of the sentences."""
         tokens, sentence_ptr = _items(self.sentence_ptr, np.arange(len(self))[chosen])
-        return SequenceLabels(self.codes[tokens], sentence_ptr, self.sets)
+        weights = None if self.weights is None else self.weights[tokens]
+        return SequenceLabels(self.codes[tokens], sentence_ptr, self.sets, weights)
+
+    def check_weights(self) -> None:
+        """Reject weights that are not a number in range for each token."""
+        if self.weights is None:
+            return
+        if np.shape(self.weights) != np.shape(self.codes) or self.weights.dtype.kind != "f":
+            raise ValueError(f"the weights of {len(self.codes)} tokens must be an array of as many floats")
+        known = self.weights[self.weights != 0]
+        if not np.all((known >= np.float32(LEAST_WEIGHT)) & (known <= LARGEST_WEIGHT)):
+            bounds = f"from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:,.0f}"
+            raise ValueError(f"the weights of tokens must be 0 or {bounds}")
 
 
 def _items(pointers: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -237,6 +262,12 @@ class SequenceProblem(Problem):
         if low <= -2 - len(y.sets) or high >= self.n_labels:
             bad = low if low <= -2 - len(y.sets) else high
             raise ValueError(f"unknown label {bad}: there are {self.n_labels} labels and {len(y.sets)} sets")
+        y.check_weights()
+        if y.weights is not None and self.counted:
+            raise ValueError(
+                f"the loss {self.counted!r} counts wrong labels without weights of tokens; leave out the "
+                "weights, or pass a matrix of losses"
+            )
         if any(np.shape(one) != (self.n_labels,) or not np.any(one) for one in y.sets):
             raise ValueError(f"a set of allowed labels must be {self.n_labels} booleans, not all false")
 
