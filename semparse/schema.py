@@ -22,7 +22,7 @@ from structsvm.files.codec import Field, Table, items, mapped, names, row, text,
 
 ENOUGH_TO_COPY = 3  # that many MRs with equal arguments, and none with different ones
 SHARED = 0.5  # of the constants of the smaller of two slots, for both to be of one type
-VALUES = (NUMBER, LONG_TIME, TIME, DATE)
+VALUES = (NUMBER, TIME, LONG_TIME, DATE)
 KINDS = {NUMBER: "number", LONG_TIME: "time", TIME: "time", DATE: "date"}
 ENOUGH_TO_OPEN = 3  # different numbers or times, and not fewer than other constants: the type is open
 LONGEST_PATTERN = 1000
@@ -352,7 +352,8 @@ def _values(symbols: Collection[str]) -> str | None:
     for usual in VALUES:
         n = sum(re.fullmatch(usual, symbol) is not None for symbol in symbols)
         if n >= ENOUGH_TO_OPEN and 2 * n >= len(symbols):
-            return usual
+            long = usual == TIME and not any(re.fullmatch(r"\d:\d\d", symbol) for symbol in symbols)
+            return LONG_TIME if long else usual
     pattern = quantities.open_pattern(symbols)
     return pattern if pattern and len(pattern) <= LONGEST_PATTERN else None
 

@@ -8,7 +8,8 @@ word that differs in one letter, if there is one, unless it is the name of a con
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from semparse.entities import quantities
@@ -32,13 +33,7 @@ class Word(NamedTuple):
     text: str
     start: int
     end: int
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """The constants that a number, time, date or quantity spells."""
-        if self.form == QUANTITY_FORM:
-            return quantities.written(self.text)
-        return (self.text, self.text.zfill(5)) if self.form in (NUMBER_FORM, TIME_FORM, DATE_FORM) else ()
+    values: tuple[str, ...] = ()  # the constants that a number, time, date or quantity spells
 
     @property
     def exact(self) -> str:
@@ -47,10 +42,18 @@ class Word(NamedTuple):
 
 
 class Words:
-    """Reads sentences, given the constants of a schema and how often each word occurred so far."""
+    """Reads sentences, given the constants of a schema and how often each word occurred so far.
 
-    def __init__(self, counts: Counter[str], schema: Schema) -> None:
-        self.counts = counts
+    units: how constants write the units of sentences, see `quantities.written`.
+    """
+
+    def __init__(
+        self,
+        counts: Counter[str],
+        schema: Schema,
+        units: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> None:
+        self.counts, self.units = counts, units
         constants = {symbol for symbols in schema.types.values() for symbol in symbols}
         self.names: dict[str, list[list[str]]] = {}
         self.spelled: dict[str, list[str]] = {}  # by the words of a constant's name, those constants
@@ -66,11 +69,11 @@ class Words:
         self.readers: list[tuple[str, Callable[[Sequence[str], int], tuple[int, str | None]]]] = []
         if any(p.fullmatch("2026-05-03") and not p.fullmatch("any text") for p in patterns):
             self.readers.append((DATE_FORM, date))
-        if any(p.fullmatch("07:30") for p in patterns):
+        if any(p.fullmatch("12:30") for p in patterns):
             self.readers.append((TIME_FORM, time))
         if any(map(quantities.is_open, patterns)):
             self.readers.append((QUANTITY_FORM, quantities.quantity))
-        if any(p.fullmatch("27") for p in patterns):
+        if "" in units or any(p.fullmatch("27") for p in patterns):
             self.readers.append((NUMBER_FORM, number))
         self.frequent: dict[str, set[str]] = {}
         self._forms: dict[str, str] = {}
@@ -108,7 +111,9 @@ class Words:
         for form, reader in self.readers:
             end, value = reader(x, i)
             if value is not None and not (value == "1" and x[i] == "one"):
-                return Word(form, value, i, end)
+                if form in (QUANTITY_FORM, NUMBER_FORM):
+                    return Word(form, value, i, end, quantities.written(value, self.units))
+                return Word(form, value, i, end, (value, value.zfill(5)))
         return None
 
     def form(self, word: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from semparse.entities.numbers import NUMBER, number
@@ -47,6 +47,7 @@ _UNIT = {spelling: unit for unit in UNITS for spelling in unit}
 _SIGNS = "|".join(re.escape(sign) for sign in sorted(_UNIT, key=len, reverse=True) if not sign[-1].isalnum())
 _SIGNS = f"°[cf](?!\\w)|{_SIGNS}"
 _JOINED = re.compile(rf"({NUMBER})([^\W\d_]+|{_SIGNS})", re.IGNORECASE)
+_BEFORE = re.compile(r"([$€])\s?$")
 _AFTER = re.compile(rf"\s?({_SIGNS})", re.IGNORECASE)
 _CONSTANT = re.compile(rf"({NUMBER})([ _]?)([^\W\d_]+|{_SIGNS})", re.IGNORECASE)
 ENOUGH = 3  # different quantities open a type
@@ -63,6 +64,8 @@ def quantity(x: Sequence[str], i: int) -> tuple[int, str | None]:
     end, value = number(x, i)
     if value is None:
         return i + 1, None
+    if isinstance(x, Tokens) and (sign := _BEFORE.search(x.text, 0, x.spans[i][0])):
+        return end, f"{value} {_UNIT[sign[1]][0]}"
     if isinstance(x, Tokens) and (sign := _AFTER.match(x.text, x.spans[end - 1][1])):
         covered = sign.end() - x.spans[end - 1][1] > 1 and end < len(x) and x.spans[end][0] < sign.end()
         return end + covered, f"{value} {_UNIT[sign[1].lower()][0]}"
@@ -75,19 +78,49 @@ def quantity(x: Sequence[str], i: int) -> tuple[int, str | None]:
     return end + 1, f"{value} {unit[0]}"
 
 
+def written(value: str, units: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The constants that a quantity or number may be written as; units: learned spellings, by `key`."""
+    n, _, name = value.partition(" ")
+    usual = _usual(value) if name else (n,)
+    ways = [*units.get(key(value), ())], [*units.get(name, ())]
+    return tuple(dict.fromkeys((*(n + way for way in ways[0]), *usual, *(n + way for way in ways[1]))))
+
+
 @lru_cache(10_000)
-def written(value: str) -> tuple[str, ...]:
-    """The constants that a quantity may be written as, and last its number."""
+def _usual(value: str) -> tuple[str, ...]:
+    """The same for units as they are spelled, and last the number."""
     n, _, name = value.partition(" ")
     usual, *others = _UNIT[name]
     spellings = (*others[:1], usual, *others[1:]) if n == "1" else (usual, *others)
     return (*(f"{n}{mark}{unit}" for mark in (" ", "_", "") for unit in spellings), n)
 
 
+def pairs(x: Sequence[str], constants: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """For each quantity of a sentence and each constant with its number, the unit and how the constant
+    writes it; the unit of a plain number is empty. The constant is empty if none has the number."""
+    found = [(m[1], m[3] + m[4]) for one in constants if (m := _CONSTANT.fullmatch(one))]
+    i = 0
+    while found and i < len(x):
+        end, value = quantity(x, i)
+        if value is None:
+            end, value = number(x, i)
+        if value is not None:
+            same = {how for n, how in found if n == value.partition(" ")[0]}
+            yield from ((key(value), how) for how in same or {""})
+        i = end
+
+
+def key(value: str) -> str:
+    """The unit of a quantity; that of one thing is apart, as in "1 minutes"."""
+    n, _, name = value.partition(" ")
+    return f"1 {name}" if n == "1" else name
+
+
 def open_pattern(constants: Collection[str]) -> str | None:
     """The pattern of quantities written like these constants, if enough of them are quantities.
 
-    Units of the same kinds that the constants lack have their usual names.
+    Units of the same kinds that the constants lack have their usual names, except temperatures: "degrees"
+    may be either scale.
     """
     found = [match for one in constants if (match := _CONSTANT.fullmatch(one)) and match[4].lower() in _UNIT]
     if len({match[0] for match in found}) < ENOUGH or 2 * len(found) < len(constants):
@@ -95,13 +128,15 @@ def open_pattern(constants: Collection[str]) -> str | None:
     marks = sorted({match[3] for match in found})
     units = {match[4] for match in found}
     seen = {_UNIT[unit.lower()] for unit in units}
-    units |= {unit[0] for kind in KINDS if seen.intersection(kind) for unit in kind if unit not in seen}
+    open_kinds = [kind for kind in KINDS if _UNIT["celsius"] not in kind]
+    units |= {unit[0] for kind in open_kinds if seen.intersection(kind) for unit in kind if unit not in seen}
     return rf"{NUMBER}({'|'.join(marks)})({'|'.join(map(re.escape, sorted(units)))})"
 
 
 @lru_cache(1000)
 def is_open(pattern: re.Pattern[str]) -> bool:
     """Whether a pattern allows quantities, and not any text."""
+    either = re.compile(pattern.pattern, re.IGNORECASE)  # 20C
     return not pattern.fullmatch("any text") and any(
-        pattern.fullmatch(one) for unit in UNITS for one in written(f"27 {unit[0]}")[:-1]
+        either.fullmatch(one) for unit in UNITS for one in _usual(f"27 {unit[0]}")[:-1]
     )

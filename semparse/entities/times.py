@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from semparse.entities.numbers import number
 
-TIME = r"\d{1,2}:\d\d"
-LONG_TIME = r"\d\d:\d\d"
+TIME = r"(1?\d|2[0-3]):[0-5]\d"  # the hours below ten have no zero
+LONG_TIME = r"([01]\d|2[0-3]):[0-5]\d"
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _PARTS = {"half": 30, "quarter": 15}
 _NOON = {"am": 0, "a.m": 0, "pm": 12, "p.m": 12}

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from semparse.entities import quantities
 from semparse.entities.names import Word, found_style
 from semparse.entities.spelling import spellings
 from semparse.evidence import Candidates
@@ -27,6 +28,7 @@ MORE = 4.0  # standard deviations by which a constant comes with a number more o
 MOST = 0.5  # of the constants of a slot: such a constant needs no word
 LEAST_NEW, NEW = 2, 0.01  # constants that occur once in an open type: their number, and their share
 SPELLED = 0.8  # of these, and of all, are spelled by their sentences
+LEAST_PAIRED, PAIRED = 2, 0.5  # sentences with a unit whose number a constant has: how many, and their share
 Meanings = tuple[MR, ...]  # of one sentence; none: it means nothing
 
 
@@ -187,6 +189,29 @@ def find_styles(model: LatentModel, X: Sequence[list[str]], bags: Sequence[list[
                         pairs.setdefault(kind, []).append((x, arg))
     found = {kind: found_style(examples) for kind, examples in sorted(pairs.items())}
     model.styles = {kind: style for kind, style in found.items() if style is not None}
+
+
+def find_units(model: LatentModel, X: Sequence[list[str]], bags: Sequence[list[MR]]) -> None:
+    """How the constants of each open type write the units of sentences: those that mostly have the number
+    of a sentence that has this unit."""
+    model.units = {}
+    pairs: dict[tuple[str, str], Counter[str]] = {}
+    kinds = {kind for kind, pattern in model.schema.patterns.items() if quantities.is_open(pattern)}
+    for x, bag in zip(X, bags, strict=True) if kinds else ():
+        constants: dict[str, set[str]] = {}
+        for inner in (inner for mr in bag for inner in mr.relations()):
+            for arg, kind in zip(inner.args, model.schema.relations[inner.rel].slots, strict=False):
+                if kind in kinds and isinstance(arg, str):
+                    constants.setdefault(kind, set()).add(arg)
+        for kind, its in constants.items():
+            for unit, way in quantities.pairs(x, sorted(its)):
+                pairs.setdefault((kind, unit), Counter())[way] += 1
+    for (_, unit), ways in sorted(pairs.items()):
+        best = max(sorted(ways), key=ways.__getitem__)
+        if best and ways[best] >= max(LEAST_PAIRED, PAIRED * ways.total()):
+            known = model.units.setdefault(unit, [])
+            known += [best] * (best not in known)
+    model.forget()
 
 
 def with_clauses(

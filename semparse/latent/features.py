@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semparse.entities.names import Word, Words
+from semparse.entities.names import QUANTITY_FORM, Word, Words
 from semparse.entities.tokens import continues, original
 from semparse.latent._scores import CHANNELS, Sentence
 from semparse.latent.alignment import Alignment
@@ -210,6 +210,10 @@ class Viewer:
             found.setdefault(symbol, float(np.log(LEAST_SHARE)))
         return [(s, p) for s, p in found.items() if s in self.grammar.type_of and not self.grammar.copied(s)]
 
+    def _may_name(self, word: Word, symbol: str) -> bool:
+        """Whether a word may name a constant: a value such as a number names no other value."""
+        return not word.values or symbol in word.values or not self.grammar.copied(symbol)
+
     def view(self, x: list[str], *, grow: bool, sure: frozenset[str] = frozenset()) -> View:
         words = self._telling(self.words.read(x))
         looked = [self._lookup(word.form) for word in words]
@@ -220,7 +224,7 @@ class Viewer:
             )
             for i, (found, _) in enumerate(looked)
             for symbol, share in (*found, *self._numbered(words[i]))
-            if symbol in self.tables.constants.labels
+            if symbol in self.tables.constants.labels and self._may_name(words[i], symbol)
         ]
         if sure:
             mentions = [m for m in mentions if m.sure or sure.isdisjoint(self.grammar.types_of(m.value))]
@@ -280,7 +284,8 @@ class Viewer:
                         break
                     values = self.grammar.written(label, text)
                     if j == i + 1:
-                        values += words[i].values
+                        own = list(words[i].values)
+                        values = own + values if words[i].form == QUANTITY_FORM else values + own
                     value = next((value for value in values if pattern.fullmatch(value)), None)
                     if value is not None:
                         found.append(Mention(i, j, label, value, 0.0))

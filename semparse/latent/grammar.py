@@ -49,6 +49,7 @@ class Grammar:
             (("open", kind), pattern, bool(pattern.fullmatch("a b") or pattern.fullmatch("a_b")))
             for kind, pattern in schema.patterns.items()
         ]
+        self.valued = {kind for kind, p in schema.patterns.items() if not p.fullmatch("any text")}
         self.nested = any(
             symbol in schema.relations
             for r in schema.relations.values()

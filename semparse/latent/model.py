@@ -29,6 +29,7 @@ FIELDS = Table(
     Field("nothing", number(0), "the least odds that a sentence means nothing", default=USUAL_NOTHING),
     Field("threshold", number(0), "the least lead of an answer", default=0.0),
     Field("styles", mapped(text(tuple(STYLES))), "how constants of open types are written", default={}),
+    Field("units", mapped(names()), "how constants of open types write the units of sentences", default={}),
     Field("possible", mapped(whole()), "the bags with a candidate of a relation that words can say"),
     Field("meant", mapped(whole()), "of these, the bags where it is the best parse"),
     Field("alignment", mapped(), "the metadata of the alignment"),
@@ -96,6 +97,7 @@ class LatentModel:
         self.paraphrases: dict[str, set[str]] = {}  # of constants of open types; only for training
         self.naming: set[str] = set()  # numbers that name constants; later the alignment knows them
         self.styles: dict[str, str] = {}  # of open types, see `names.STYLES`
+        self.units: dict[str, list[str]] = {}  # by those of sentences, see `quantities.written`
         self.forget()
 
     def forget(self, *, words: bool = True) -> None:
@@ -132,7 +134,7 @@ class LatentModel:
     @property
     def words(self) -> Words:
         if self._words is None:
-            self._words = Words(self.counts, self.schema)
+            self._words = Words(self.counts, self.schema, self.units)
         return self._words
 
     @property
@@ -172,7 +174,8 @@ class LatentModel:
         arrays, alignment = self.alignment.state()
         parts: dict[str, Any] = {
             "alignment": alignment, "steps": self.steps, "counts": dict(self.counts),
-            "roots": sorted(self.roots), "styles": self.styles, "clauses": self.clauses,
+            "roots": sorted(self.roots), "styles": self.styles, "units": self.units,
+            "clauses": self.clauses,
             "threshold": self.threshold, "nothing": self.nothing,
             "trusted": self.trusted, "possible": dict(self.salience.possible),
             "meant": dict(self.salience.meant),
@@ -190,7 +193,7 @@ class LatentModel:
         self.steps, self.trusted, self.roots = found["steps"], found["trusted"], set(found["roots"])
         self.counts = Counter(found["counts"])
         self.salience.possible, self.salience.meant = Counter(found["possible"]), Counter(found["meant"])
-        self.styles, self.threshold = dict(found["styles"]), found["threshold"]
+        self.styles, self.units, self.threshold = dict(found["styles"]), found["units"], found["threshold"]
         self.nothing = found["nothing"]
         self.clauses = max(found["clauses"], self.given_clauses or 1)  # older files have no such field
         self.silent = {(rel, slot): constants for rel, slot, constants in found["silent"]}

@@ -103,6 +103,7 @@ class LatentParser(LatentModel):
             return []
         ways = [way for way in found if way.meaning and not search.overlooked(way)][:n]
         known = self.trusted and self.viewer.unknown(search.view) < MANY_UNKNOWN
+        known = known and not (self.grammar.valued and search.unused_values(found[0]))
         if self.nothing and not known and not any(map(has_words, search.nodes(found[0]))):
             return []
         answers = [parse for way in ways for parse in self._answer(search, way, found)]

@@ -59,15 +59,34 @@ class Search:
         spelled = self.view.spelled.items()
         return [symbols for i, symbols in spelled if used.isdisjoint(self._places([i]))]
 
+    def unused_values(self, found: Found) -> bool:
+        """Whether a word with a digit, or a number in words, names no constant."""
+        words = self.view.words
+        valued = [i for i, word in enumerate(words) if word.values or any(map(str.isdigit, word.text))]
+        if not valued:
+            return False
+        nodes = [inner for node in self.nodes(found) for inner in node.nodes()]
+        used = {place for node in nodes if not node.is_relation for place in node.places}
+        return any(used.isdisjoint(self._places([i])) for i in valued)
+
     def overlooked(self, found: Found) -> set[str]:
-        """The types of slots whose constant has no sure word, while a name of that type fills no slot."""
-        if not self.view.spelled:
+        """The types of slots whose constant has no sure word, while a name of that type fills no slot.
+
+        So it is with values such as numbers and quantities, while one fills no slot.
+        """
+        unread = bool(self.grammar.valued) and self.unused_values(found)
+        if not self.view.spelled and not unread:
             return set()
         nodes = [inner for node in self.nodes(found) for inner in node.nodes()]
+        sure = {(m.value, self._places(range(m.start, m.end))) for m in self.view.mentions if m.sure}
+        if unread:
+            doubtful = [n.symbol for n in nodes if not n.is_relation and (n.symbol, n.places) not in sure]
+            kinds = {kind for symbol in doubtful for kind in self.grammar.types_of(symbol)}
+            if not kinds.isdisjoint(self.grammar.valued):
+                return kinds & self.grammar.valued
         names = {symbol for symbols in self.unused(found) for symbol in symbols}
         if not names:
             return set()
-        sure = {(m.value, self._places(range(m.start, m.end))) for m in self.view.mentions if m.sure}
         relations, types = self.grammar.schema.relations, self.grammar.schema.types
         return {
             kind

@@ -22,6 +22,7 @@ from semparse.latent.bags import (
     find_paraphrases,
     find_silent,
     find_styles,
+    find_units,
     forms_of,
     posteriors_of,
     refused,
@@ -51,6 +52,7 @@ def fit(
     X, bags = [x for x, _ in kept], [its for _, its in kept]
     find_open(model, X, bags)
     find_styles(model, X, bags)
+    find_units(model, X, bags)
     read = [model.words.read(x) for x in X]
     find_paraphrases(model, read, bags)
     find_naming(model, read, bags)

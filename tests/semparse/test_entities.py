@@ -251,3 +251,43 @@ def test_a_quantity_is_also_a_number_for_other_types():
         "wait(7_minutes)", "dim(55)", "dim(55)",
     ]  # fmt: skip
     assert parser.predict(["wait 2 hours"])[0] == "wait(2_hours)"  # a new unit of the same kind
+
+
+ROOMS = [("page Anna", "page(Anna)"), ("page Bo", "page(Bo)")] * 12
+UNITS_SAID = [
+    ("{} °C", "{}_degrees"), ("{} degrees", "{}_fahrenheit"),
+    ("{} degrees", "{}_C"), ("{} °C", "{}C"), ("${}", "{}_dollars"), ("{}", "{}_kg"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "meant"), UNITS_SAID)
+def test_a_new_quantity_keeps_its_number_where_meanings_write_the_unit_otherwise(said, meant, tmp_path):
+    data = [(f"set it to {said.format(n)}", f"set({meant.format(n)})") for n in (14, 15, 17, 18, 22, 24, 27)]
+    parser = parser_for(data * 6 + ROOMS)
+    parser.save(tmp_path / "m.ssvm")
+    for one in (parser, Ospas.load(tmp_path / "m.ssvm")):
+        for n in (17, 20, 31, 33.5):
+            assert parsed(one, f"set it to {said.format(n)}") == (meant.format(n),)
+
+
+@pytest.mark.parametrize(("said", "meant", "text"), [
+    ("{} °C", "{}_degrees", "31 °F"), ("{} degrees", "{}_C", "31 °F"), ("{} °C", "{}C", "20 degrees"),
+    ("{} kg", "{} kg", "20 lumens"),
+])  # fmt: skip
+def test_a_quantity_that_training_lacks_is_not_answered_with_another_one(said, meant, text):
+    data = [
+        (f"set it to {said.format(n)}", f"set('{meant.format(n)}')") for n in (14, 15, 17, 18, 22, 24, 27)
+    ]
+    assert parsed(parser_for(data * 6 + ROOMS), f"set it to {text}") is None
+
+
+@pytest.mark.parametrize(
+    ("hours", "usual"), [((6, 7, 9, 11, 16, 20, 22, 23), "{}:37"), ((6, 7, 9, 16, 20, 22), "{:02}:37")]
+)
+def test_new_times_are_written_as_in_training(hours, usual):
+    zero = usual == "{:02}:37"
+    times = [f"{h:02}:{m}" if zero else f"{h}:{m}" for h in hours for m in ("15", "45")]
+    parser = parser_for([(f"wake me at {t}", f"alarm('{t}')") for t in times] * 3 + ROOMS)
+    for text, hour in (("8:37", 8), ("08:37", 8), ("18:37", 18)):
+        assert parsed(parser, f"wake me at {text}") == (usual.format(hour),)
+    assert parsed(parser, "wake me at 24:99") is None
