@@ -110,7 +110,8 @@ def attribute(name: str, knowledge: Knowledge | None = None) -> Callable[[str], 
     from structsvm.validation import meant  # with numpy: only for the error
 
     affixes = [f"{kind}1..9" for kind in ("prefix", "suffix", "lower_prefix", "lower_suffix")]
-    known = [*ATTRIBUTES, *affixes, "gram2..9", *LEARNED, *(knowledge.names if knowledge is not None else ())]
+    own = knowledge.names if knowledge is not None else ()
+    known = [*ATTRIBUTES, *affixes, "gram2..9", *LEARNED, *DOCUMENT, *own]
     raise ValueError(f"unknown attribute {name!r}; choose one of {', '.join(known)}{meant(name, known)}")
 
 

@@ -180,7 +180,8 @@ def load_template(name_or_path: str | Path, knowledge: Knowledge | None = None) 
     path = Path(name_or_path)
     if not path.is_file():
         raise ValueError(
-            f"{str(name_or_path)!r} is neither a template file nor a template name ({', '.join(NAMED)})"
+            f"{str(name_or_path)!r} is neither a template file nor a template name ({', '.join(NAMED)}); if "
+            "you write a template here, give attributes an offset, such as w[0]"
         )
     try:
         text = path.read_text("utf-8-sig")

@@ -54,6 +54,7 @@ def test_a_templates_text_reads_back(name):
     ("text", "line", "words"),
     [
         ("w[0]\nx[0]", 2, "unknown attribute 'x'"),
+        ("doc_labl[0]", 1, "did you mean 'doc_label'"),
         ("w", 1, "neither a cell"),
         ("w[0", 1, "neither a cell"),
         ("w[1000]", 1, "must be within"),
@@ -106,6 +107,7 @@ def test_templates_add_up(tmp_path):
         ("ner +", "must stand between two templates"),
         ("ner + c2[0]", "reads column 2 .* has 1 columns"),
         ("ner + nothing", "'nothing' is neither a template file nor"),
+        ("ner + doc_label", "give attributes an offset, such as"),
         ("ner + w[0", "neither a cell"),
         (len, "a template must be a name, a file or patterns .*, got <built-in"),
         (range(3), "must be a name, a file or patterns"),
